@@ -1,0 +1,37 @@
+# make demo    the whole path on an embedded table: bundle, synthetic table, report
+# make test    lint, format, types, import contract, tests
+# make slow    the long checks: 500 killed writers, a 2 GB file, fuzzing
+# make fix     let ruff mend what it can
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test slow fix clean
+
+demo: .venv/demo
+	$(BIN)/sfumato demo --out sfumato-demo
+
+test: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/pytest
+
+slow: .venv/dev
+	HYPOTHESIS_PROFILE=long $(BIN)/pytest -m "slow or not slow" -s
+
+fix: .venv/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv sfumato-demo
+
+.venv/demo: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable . --constraint constraints.txt
+	touch $@
+
+.venv/dev: .venv/demo
+	$(BIN)/pip install --quiet --editable ".[dev]" --constraint constraints.txt
+	touch $@

@@ -1,0 +1,1 @@
+"""Speed and memory, side by side with a named peer in one run."""

@@ -1,0 +1,1 @@
+"""One script for each figure or table; its results lie beside it."""

@@ -1,0 +1,364 @@
+"""The command line: a thin face over the library. Exit 0 done, 2 bad input, 3 refused for want of budget."""
+
+import functools
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, TypeVar
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from sfumato._version import __version__
+from sfumato.errors import OverBudget, SfumatoError
+from sfumato.privacy.adjacency import Adjacency
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    help="Release the distribution of a private table under differential privacy, and never a record.",
+)
+schema_app = typer.Typer(no_args_is_help=True, help="Write and check the public knowledge of a table.")
+ledger_app = typer.Typer(no_args_is_help=True, help="What was spent on which dataset, and what is left.")
+app.add_typer(schema_app, name="schema")
+app.add_typer(ledger_app, name="ledger")
+
+_screen = Console()
+_aside = Console(stderr=True)
+
+Bundle = Annotated[Path, typer.Argument(help="a bundle, such as B.sfumato", show_default=False)]
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option("--ledger", help="the ledger's file; by default $SFUMATO_LEDGER or the user's data folder"),
+]
+
+
+def main() -> None:
+    """The entry point."""
+    app()
+
+
+def told(command: Command) -> Command:
+    """Turn our errors into a line on the error stream and an exit code."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except SfumatoError as error:
+            _fail(str(error), 3 if isinstance(error, OverBudget) else 2)
+
+    return run  # type: ignore[return-value]
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    _aside.print("error: ", style="bold red", end="")
+    _aside.print(message, markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def _working(words: str) -> Iterator[Callable[[str], None]]:
+    """A line that says what is going on, on a terminal; silence in a pipe."""
+    if not _aside.is_terminal:
+        yield lambda _: None
+        return
+    with _aside.status(words) as status:
+        yield lambda stage: status.update(stage + " ...")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        _screen.print(f"sfumato {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="print the version")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+@told
+def demo(out: Annotated[Path, typer.Option(help="the folder to write to")] = Path("sfumato-demo")) -> None:
+    """The whole path on an embedded table of invented hospital stays, with the report.
+
+    Example: `sfumato demo --out tour`
+    """
+    from sfumato.demo import SCHEMA, TABLE
+
+    out.mkdir(parents=True, exist_ok=True)
+    bundle, table, page = out / "clinic.sfumato", out / "synthetic.csv", out / "report.html"
+    for made_before in (bundle, table, page):
+        made_before.unlink(missing_ok=True)
+    release(TABLE, schema=SCHEMA, epsilon=1.0, ledger=out / "ledger.sqlite", out=bundle)
+    sample(bundle, out=table)
+    report(bundle, out=page)
+
+
+@app.command()
+@told
+def release(
+    data: Annotated[Path, typer.Argument(help="a Parquet or CSV file, or a folder of them", show_default=False)],
+    schema: Annotated[Path, typer.Option(help="the YAML file of the table's public knowledge", show_default=False)],
+    epsilon: Annotated[float, typer.Option(help="the whole budget", show_default=False)],
+    out: Annotated[Path, typer.Option(help="the bundle to write", show_default=False)],
+    delta: Annotated[float, typer.Option(help="the probability that the promise may exceed epsilon")] = 1e-6,
+    mechanism: Annotated[str, typer.Option(help="auto or tables")] = "auto",
+    adjacency: Annotated[Adjacency, typer.Option(help="the change that nobody may notice")] = Adjacency.ADD_REMOVE,
+    ledger: LedgerFile = None,
+    seed: Annotated[int | None, typer.Option(help="for tests and studies: marks the release as not private")] = None,
+) -> None:
+    """Release the distribution of a private table as a bundle.
+
+    Example: `sfumato release stays.parquet --schema stays.yaml --epsilon 1 --out stays.sfumato`
+    """
+    from sfumato import custodian, receiver
+    from sfumato.output import whole_file
+
+    book = _ledger(ledger)
+    with _working("reading the schema ...") as progress, whole_file(out, receiver.ROOM) as file:
+        released = custodian.release(
+            data,
+            schema,
+            epsilon=epsilon,
+            delta=delta,
+            mechanism=mechanism,  # type: ignore[arg-type]
+            adjacency=adjacency,
+            ledger=book,
+            seed=seed,
+            progress=progress,
+        )
+        released.write(file)
+    _screen.print(f"[bold]{out}[/bold] holds the release.\n", highlight=False)
+    _print_statement(released)
+    _print_account(book, released.schema.name)
+
+
+@app.command()
+@told
+def sample(
+    bundle: Bundle,
+    out: Annotated[Path, typer.Option(help="the table to write: .parquet or .csv", show_default=False)],
+    rows: Annotated[
+        int | None, typer.Option("-n", "--rows", help="how many; by default the noisy number of records")
+    ] = None,
+    given: Annotated[str | None, typer.Option(help="a condition, such as `age=40..60,sex=F|M,ward=`")] = None,
+    seed: Annotated[int | None, typer.Option(help="makes the sample repeatable; it does no harm to privacy")] = None,
+) -> None:
+    """Draw a synthetic table from a bundle.
+
+    Example: `sfumato sample stays.sfumato -n 10000 --given "age=40..60" --out some.parquet`
+    """
+    from sfumato import conditions, receiver, tabular
+
+    released = receiver.open_release(bundle)
+    wanted = conditions.parse_given(given) if given else None
+    total = released.size if rows is None else rows
+    with Progress(
+        TextColumn("drawing rows"),
+        BarColumn(),
+        TimeRemainingColumn(),
+        console=_aside,
+        transient=True,
+        disable=not _aside.is_terminal,
+    ) as progress:
+        task = progress.add_task("", total=total)
+        tables = released.sample_tables(total, given=wanted, seed=seed)
+        tabular.write(tables, released, out, lambda done: progress.advance(task, done))
+    _screen.print(f"[bold]{out}[/bold] holds {total:,} synthetic rows.", highlight=False)
+
+
+@app.command()
+@told
+def inspect(bundle: Bundle) -> None:
+    """Show the statement, the schema and each measurement of a bundle.
+
+    Example: `sfumato inspect stays.sfumato`
+    """
+    from sfumato import receiver
+
+    released = receiver.open_release(bundle)
+    _print_statement(released)
+    _screen.print("\n[bold]schema[/bold]")
+    _screen.print(released.schema.to_yaml(), markup=False, highlight=False, soft_wrap=True)
+    _screen.print("[bold]not protected[/bold]")
+    for line in released.statement.not_protected:
+        _screen.print(f"  {line}", highlight=False)
+
+
+@app.command()
+@told
+def verify(bundle: Bundle) -> None:
+    """Recompute hashes, format and the whole claim of a bundle from the bundle alone.
+
+    Example: `sfumato verify stays.sfumato`
+    """
+    from sfumato import receiver, verification
+
+    released = receiver.open_release(bundle)
+    _print_check(verification.Check("every byte as it was written", holds=True, detail="hashes agree"))
+    checks = verification.verify(released)
+    for check in checks:
+        _print_check(check)
+    failed = [check.what for check in checks if not check.holds]
+    if failed:
+        _fail(f"{bundle} does not keep its claim: {', '.join(failed)}", 2)
+
+
+@app.command()
+@told
+def report(
+    bundle: Bundle, out: Annotated[Path, typer.Option(help="the HTML file to write", show_default=False)]
+) -> None:
+    """Write the public report of a bundle: one page, made from the release alone.
+
+    Example: `sfumato report stays.sfumato --out stays.html`
+    """
+    from sfumato import receiver
+    from sfumato.output import whole_file
+    from sfumato.report.public import public_report
+
+    page = public_report(receiver.open_release(bundle))
+    with whole_file(out) as file:
+        file.write(page.encode())
+    _screen.print(f"[bold]{out}[/bold] holds the public report.", highlight=False)
+
+
+@schema_app.command("init")
+@told
+def schema_init(
+    data: Annotated[Path, typer.Argument(help="a Parquet or CSV file, or a folder of them", show_default=False)],
+) -> None:
+    """Draft a schema from the header alone, to be completed by hand.
+
+    Example: `sfumato schema init stays.parquet > stays.yaml`
+    """
+    from sfumato.drafting import draft_schema
+
+    typer.echo(draft_schema(data), nl=False)
+
+
+@schema_app.command("check")
+@told
+def schema_check(file: Annotated[Path, typer.Argument(help="the YAML file", show_default=False)]) -> None:
+    """Check a schema file: every error names line, key and cure.
+
+    Example: `sfumato schema check stays.yaml`
+    """
+    from sfumato.schema import Schema
+
+    schema = Schema.load(file)
+    target = f", target {schema.target}" if schema.target else ", no target"
+    _screen.print(
+        f"{file} is sound: dataset {schema.name}, {len(schema.by_name)} columns{target}.", markup=False, highlight=False
+    )
+    if schema.unit:
+        _screen.print("Note: `unit` is understood, but this version refuses to release by person.", highlight=False)
+
+
+@ledger_app.command("show")
+@told
+def ledger_show(
+    dataset: Annotated[
+        str | None, typer.Argument(help="one dataset; all of them by default", show_default=False)
+    ] = None,
+    ledger: LedgerFile = None,
+) -> None:
+    """Show what was spent and what is left.
+
+    Example: `sfumato ledger show clinic`
+    """
+    book = _ledger(ledger)
+    names = [dataset] if dataset else [account.dataset for account in book.accounts()]
+    if not names:
+        _screen.print(f"{book.path} has no entries yet.", highlight=False)
+    for name in names:
+        _print_account(book, name)
+
+
+@ledger_app.command("set-limit")
+@told
+def ledger_set_limit(
+    dataset: Annotated[str, typer.Argument(help="the dataset's name, as in its schema", show_default=False)],
+    epsilon: Annotated[float, typer.Option(help="the most that all releases together may spend", show_default=False)],
+    delta: Annotated[float, typer.Option(help="at this delta")] = 1e-6,
+    ledger: LedgerFile = None,
+) -> None:
+    """Refuse, from now on, releases that would take a dataset beyond a total.
+
+    Example: `sfumato ledger set-limit clinic --epsilon 3 --delta 1e-6`
+    """
+    from sfumato.privacy.accounting import Budget
+
+    book = _ledger(ledger)
+    book.set_limit(dataset, Budget(epsilon, delta))
+    _print_account(book, dataset)
+
+
+@ledger_app.command("export")
+@told
+def ledger_export(ledger: LedgerFile = None) -> None:
+    """Write all entries with their chain of hashes to the standard output, one JSON object a line.
+
+    Example: `sfumato ledger export > ledger.jsonl`
+    """
+    for entry in _ledger(ledger).entries():
+        typer.echo(json.dumps(asdict(entry), sort_keys=True))
+
+
+def _ledger(path: Path | None) -> Any:
+    from sfumato.privacy.ledger import Ledger, default_path
+
+    return Ledger(path or default_path())
+
+
+def _print_statement(released: Any) -> None:
+    statement = released.statement
+    _screen.print(
+        statement.promise, style="bold red" if statement.seeded else "", markup=False, highlight=False, soft_wrap=True
+    )
+    _screen.print(f"{statement.remainder}\n", highlight=False)
+    for item in statement.items:
+        share = item.units / statement.units_budget
+        _screen.print(
+            f"  {share:6.1%} of the budget  {item.what}; noise {item.sigma:.4g}, mu {item.mu:.4g}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def _print_account(book: Any, dataset: str) -> None:
+    from sfumato.privacy.accounting import epsilon_of
+    from sfumato.privacy.spending import mu_of_units
+
+    account = book.account(dataset)
+    delta = account.limit_as_set[1] if account.limit_as_set else 1e-6
+    spent = epsilon_of(mu_of_units(account.spent), delta) if account.spent else 0.0
+    limit = f" of epsilon {account.limit_as_set[0]:g}" if account.limit_as_set else ", no limit set"
+    left = f", {max(0.0, 1 - account.spent / account.limit):.1%} of mu squared left" if account.limit else ""
+    stopped = f", {account.unfinished} reserved and not finished" if account.unfinished else ""
+    _screen.print(
+        f"\nledger {book.path}: dataset {dataset} has spent epsilon {spent:.4g}{limit} at delta {delta:g} "
+        f"in {account.releases} release{'s' * (account.releases != 1)}{stopped}{left}.",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _print_check(check: Any) -> None:
+    mark, style = ("ok", "green") if check.holds else ("NO", "bold red")
+    _screen.print(f"  {mark}  ", style=style, end="")
+    _screen.print(f"{check.what}: {check.detail}", markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,105 @@
+"""What a custodian runs: from a private table and a schema to a release."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from sfumato.curator import Curator
+from sfumato.errors import RequestError, SchemaError
+from sfumato.mechanisms.tables import plan_tables, release_tables
+from sfumato.privacy.accounting import Budget
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.privacy.ledger import Ledger, default_path
+from sfumato.privacy.noise import SecureNoise, SeededNoise
+from sfumato.privacy.spending import Purse
+from sfumato.privacy.statement import PrivacyStatement
+from sfumato.receiver import Release
+from sfumato.schema import Schema
+from sfumato.sources import open_source
+
+Mechanism = Literal["auto", "tables"]
+DEFAULT_DELTA = 1e-6
+
+
+def release(
+    data: Any,
+    schema: Schema | str | Path,
+    *,
+    epsilon: float,
+    delta: float = DEFAULT_DELTA,
+    mechanism: Mechanism = "auto",
+    adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
+    ledger: Ledger | str | Path | Literal["default"] | None = "default",
+    seed: int | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Release:
+    """Release the distribution of a private table.
+
+    data        a path to Parquet or CSV, or a folder of them; an Arrow table or dataset; a pandas or polars frame
+    schema      the public knowledge of the table, or the path of its YAML file
+    epsilon, delta   the whole budget; nothing is spent on the side
+    mechanism   "tables", or "auto" for the one that suits the schema
+    adjacency   "add-remove" (one record more or less), "replace" or "label"
+    ledger      where the spending is written down: by default the user's ledger (`$SFUMATO_LEDGER`); None: nowhere
+    seed        for tests and studies: the release is then marked "seeded: not private" for good
+    progress    called with a few words when a stage begins
+
+    Formal guarantees
+        The release is (epsilon, delta)-differentially private for one change of the adjacency: it is a function of
+        measurements that went through the curator, whose costs add up to the budget at most, and of public values.
+        Unless it is seeded.
+    Edge cases
+        Bad input raises an error of `sfumato.errors` before anything is reserved or read. Whatever the rows hold - none
+        at all, nulls, infinities, values that are not in the schema - is no error: the same path, the same spend, the
+        same type.
+    """
+    schema = schema if isinstance(schema, Schema) else Schema.load(schema)
+    adjacency = _checked(schema, mechanism, adjacency)
+    budget = Budget(epsilon, delta)
+    plan = plan_tables(schema, budget)
+    source = open_source(data, schema)
+    noise = SecureNoise() if seed is None else SeededNoise(seed)
+    book = (
+        Ledger(default_path()) if ledger == "default" else Ledger(ledger) if isinstance(ledger, str | Path) else ledger
+    )
+    detail = {
+        "mechanism": "tables",
+        "adjacency": adjacency,
+        "epsilon": epsilon,
+        "delta": delta,
+        "seeded": not noise.private,
+    }
+    reservation = book.reserve(schema.name, budget.units, detail) if book else None
+
+    curator = Curator(source, adjacency, Purse(budget.units), noise)
+    model = release_tables(curator, plan, progress)
+    statement = PrivacyStatement.of(
+        curator.measurements,
+        dataset=schema.name,
+        mechanism="tables",
+        adjacency=adjacency,
+        budget=budget,
+        seeded=not noise.private,
+        reservation=reservation.hash if reservation else None,
+    )
+    if book and reservation:
+        book.commit(reservation, statement.hash)
+    return Release(schema, source.header, statement, curator.measurements, model)
+
+
+def _checked(schema: Schema, mechanism: str, adjacency: str) -> Adjacency:
+    """Refuse what this version cannot keep, before anything is opened."""
+    if mechanism not in get_args(Mechanism):
+        raise RequestError(f"mechanism is {mechanism!r}; use one of {', '.join(get_args(Mechanism))}")
+    if adjacency not in list(Adjacency):
+        raise RequestError(f"adjacency is {adjacency!r}; use one of {', '.join(Adjacency)}")
+    if adjacency == Adjacency.LABEL and schema.target is None:
+        raise RequestError(
+            "label adjacency protects the target, and the schema names none; name one or choose add-remove"
+        )
+    if schema.unit is not None:
+        raise SchemaError(
+            "unit: this version protects one record and cannot yet protect one person with several; "
+            "keep one record per person and take `unit` off the schema, or wait for the version that can"
+        )
+    return Adjacency(adjacency)

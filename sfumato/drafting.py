@@ -1,0 +1,49 @@
+"""A first draft of a schema, from the header of a file alone.
+
+Its author completes it from what they know, not from the rows.
+"""
+
+from pathlib import Path
+
+import pyarrow as pa
+import yaml
+
+from sfumato.encoding.reading import family
+from sfumato.sources.files import header_types
+
+_HEAD = """\
+# A draft from the header of {name}: names and declared types, nothing of the rows.
+# Replace every FILL from the code book or from what the column means. Reading it off the rows would leak.
+# `sfumato schema check` tells what is left to do.
+sfumato: 1
+name: {stem}
+columns:
+"""
+_TAIL = """\
+# target: FILL           # the column that users will predict, if there is one
+"""
+_KINDS = {
+    "number": "type: number, bounds: [FILL, FILL]",
+    "integer": "type: integer, bounds: [FILL, FILL]",
+    "text": "type: category, values: [FILL]",
+    "nothing": "type: FILL",
+    "boolean": "type: boolean",
+    "day": "type: date, bounds: [FILL, FILL]",
+    "moment": "type: datetime, bounds: [FILL, FILL]",
+}
+
+
+def draft_schema(path: Path) -> str:
+    """The draft as YAML text. CSV headers declare no types; there even the type is to be filled in."""
+    lines = [f"  - {{name: {_quoted(name)}, {_kind(storage)}}}\n" for name, storage in header_types(path).items()]
+    return _HEAD.format(name=path.name, stem=_quoted(path.name.split(".")[0])) + "".join(lines) + _TAIL
+
+
+def _kind(storage: pa.DataType) -> str:
+    kind = "integer" if pa.types.is_integer(storage) else family(storage)
+    return _KINDS[kind or "nothing"]
+
+
+def _quoted(name: str) -> str:
+    """The name as YAML writes it inside braces."""
+    return yaml.safe_dump([name], default_flow_style=True, allow_unicode=True, width=10**6).strip()[1:-1]

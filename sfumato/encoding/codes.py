@@ -1,0 +1,333 @@
+"""The integer codes of one column: every value has one, and a code stands for a value or a small interval of values.
+
+Codes are a public map, a function of the schema alone:
+    a list        one code for each value
+    a number      2**20 steps of its scale, then a code for each atom; a short range of whole numbers: a code for each
+    missing       one code more, the last, where the schema allows it
+"""
+
+import datetime as dt
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.encoding import reading
+from sfumato.schema import BooleanColumn, CategoryColumn, Column, text_of
+
+CodeArray = NDArray[np.int32]
+FloatArray = NDArray[np.float64]
+Read = Callable[[pa.Array], FloatArray]
+Write = Callable[[FloatArray, NDArray[np.bool_]], pa.Array]
+
+STEPS = 2**20
+_SAME = 2.0**-22  # a value this near to an atom, relative to it, is the atom: float32 storage does not lose atoms
+_EPOCH = dt.datetime(1970, 1, 1)
+_SMALLEST_OF_LOG = 1e-4  # a log scale that starts at 0 or below grows from this share of the range on
+
+
+class Codes(Protocol):
+    """The codes of one column."""
+
+    @property
+    def size(self) -> int:
+        """How many codes there are, the one for missing included."""
+
+    @property
+    def missing(self) -> int | None:
+        """The code of a null, where the schema allows it."""
+
+    def encode(self, array: pa.Array) -> CodeArray:
+        """The code of each value. Never raises for what the values are."""
+
+    def code_of(self, value: object) -> int | None:
+        """The code of one public value, None for missing; None where it is not listed, out of bounds or unreadable."""
+
+    def decode(self, codes: CodeArray, inside: FloatArray) -> pa.Array:
+        """A value for each code; where it stands for an interval, the one at `inside` (0 to 1) of it."""
+
+    def width(self, codes: CodeArray) -> FloatArray:
+        """How much of the column's range each code stands for; 1 for a single value."""
+
+
+def codes_of(column: Column) -> Codes:
+    """The codes that the schema gives a column."""
+    if isinstance(column, CategoryColumn | BooleanColumn):
+        return Listed.of(column)
+    return Measured.of(column)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One code for each value of a public list.
+
+    Edge cases, the code they get
+        null                 missing, or `otherwise` where the schema does not allow it
+        a value not listed   `otherwise`
+    """
+
+    values: tuple[str | int | float | bool, ...]
+    nullable: bool
+    otherwise: int
+
+    @classmethod
+    def of(cls, column: CategoryColumn | BooleanColumn) -> "Listed":
+        """The codes of a category or boolean column."""
+        values = (False, True) if isinstance(column, BooleanColumn) else column.values
+        if column.otherwise is not None:
+            otherwise = [text_of(value) for value in values].index(text_of(column.otherwise))
+        elif column.missing:
+            otherwise = len(values)
+        else:
+            otherwise = 0 if isinstance(column, BooleanColumn) else len(values) - 1
+        return cls(tuple(values), column.missing, otherwise)
+
+    @property
+    def size(self) -> int:
+        """See `Codes`."""
+        return len(self.values) + self.nullable
+
+    @property
+    def missing(self) -> int | None:
+        """See `Codes`."""
+        return len(self.values) if self.nullable else None
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The values as text."""
+        return tuple(text_of(value) for value in self.values)
+
+    def encode(self, array: pa.Array) -> CodeArray:
+        """See `Codes`."""
+        found = self._found(array)
+        absent = self.missing if self.missing is not None else self.otherwise
+        null = np.asarray(array.is_null(nan_is_null=True))
+        return np.where(null, absent, np.where(found < 0, self.otherwise, found)).astype(np.int32)
+
+    def _found(self, array: pa.Array) -> NDArray[np.int64]:
+        """The place of each value in the list, -1 where it is not there."""
+        if self.values == (False, True):
+            return np.nan_to_num(reading.as_truth(array), nan=-1).astype(np.int64)
+        return reading.positions(array, self.texts)
+
+    def code_of(self, value: object) -> int | None:
+        """See `Codes`."""
+        if value is None:
+            return self.missing
+        found = int(self._found(_one(value))[0])
+        return found if found >= 0 else None
+
+    def decode(self, codes: CodeArray, inside: FloatArray) -> pa.Array:  # noqa: ARG002 - a code is a value here
+        """See `Codes`."""
+        plain = {type(value) for value in self.values}
+        mixed = self.texts if len(plain) > 1 else self.values
+        return pa.array(mixed).take(pa.array(codes, mask=codes == len(self.values)))
+
+    def width(self, codes: CodeArray) -> FloatArray:
+        """See `Codes`."""
+        return np.ones(len(codes))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Steps of a bounded scale, then atoms.
+
+    Edge cases, the code they get
+        below or above the bounds, infinite   the bound's
+        null or NaN                           missing, or `otherwise` where the schema does not allow it
+        a value that cannot be read           `otherwise`
+    """
+
+    low: float
+    high: float
+    whole: bool
+    log: bool
+    dated: bool  # 0 is a day that people agreed on, not nothing
+    listed_atoms: tuple[float, ...]
+    nullable: bool
+    place: float | None  # the schema's `otherwise`
+    read: Read
+    write: Write
+
+    @classmethod
+    def of(cls, column: Column) -> "Measured":
+        """The codes of a number, integer, date or datetime column."""
+        whole = column.type != "number"
+        log = getattr(column, "scale", "linear") == "log"
+        to_number, read, write = _HANDS[column.type]
+        low, high = (to_number(bound) for bound in column.bounds)  # type: ignore[union-attr]
+        place = None if column.otherwise is None else to_number(column.otherwise)
+        atoms, dated = tuple(getattr(column, "atoms", ())), column.type in ("date", "datetime")
+        return cls(low, high, whole, log, dated, atoms, column.missing, place, read, write)
+
+    @property
+    def _range(self) -> float:
+        return self.high - self.low + self.whole
+
+    @property
+    def exact(self) -> bool:
+        """Whether every value has a code of its own."""
+        return self.whole and self._range <= STEPS
+
+    @property
+    def steps(self) -> int:
+        """How many steps the scale has."""
+        return int(self._range) if self.exact else STEPS
+
+    @cached_property
+    def atoms(self) -> tuple[float, ...]:
+        """The values that have a code of their own besides the steps."""
+        return () if self.exact else self.standing_out
+
+    @cached_property
+    def standing_out(self) -> tuple[float, ...]:
+        """The values that may occur more often than their neighbours.
+
+        Those listed, 0, and the bounds, where clamping leads.
+        """
+        values = {*self.listed_atoms, self.low, self.high} | (set() if self.dated else {0.0})
+        return tuple(sorted(value for value in values if self.low <= value <= self.high))
+
+    def ends(self, step: NDArray[np.integer[Any]]) -> FloatArray:
+        """The values at which steps begin; step number `steps` is the end of the last."""
+        if self._by_table:
+            growth = math.log1p(self._range / self._log_start)
+            return self.low + self._log_start * np.expm1(step / self.steps * growth)
+        return self.low + step * self._range / self.steps  # exact for whole numbers: the quotient is one
+
+    @property
+    def _by_table(self) -> bool:
+        """Whether steps are unequal.
+
+        A logarithm is not exact to the last bit, so values are compared with a table of ends.
+        """
+        return self.log and not self.exact
+
+    @cached_property
+    def _inner_ends(self) -> FloatArray:
+        return self.ends(np.arange(1, self.steps))
+
+    @property
+    def _log_start(self) -> float:
+        """log(1 + (x - low) / start) is the scale: a plain logarithm where low is above 0."""
+        return self.low if self.low > 0 else 1.0 if self.whole else _SMALLEST_OF_LOG * self._range
+
+    @property
+    def size(self) -> int:
+        """See `Codes`."""
+        return self.steps + len(self.atoms) + self.nullable
+
+    @property
+    def missing(self) -> int | None:
+        """See `Codes`."""
+        return self.size - 1 if self.nullable else None
+
+    @cached_property
+    def otherwise(self) -> int:
+        """The code of a value that cannot be read."""
+        if self.place is not None:
+            return int(self._of_numbers(np.array([self.place]))[0])
+        return self.steps // 2 if self.missing is None else self.missing
+
+    def encode(self, array: pa.Array) -> CodeArray:
+        """See `Codes`."""
+        number = self.read(array)
+        absent = self.missing if self.missing is not None else self.otherwise
+        null = np.asarray(array.is_null(nan_is_null=True))
+        placed = np.where(np.isnan(number), self.otherwise, self._of_numbers(np.nan_to_num(number, nan=self.low)))
+        return np.where(null, absent, placed).astype(np.int32)
+
+    def number_of(self, value: object) -> float:
+        """One public value as a number of this column's scale, NaN if it cannot be read."""
+        return float(self.read(_one(value))[0])
+
+    def code_of(self, value: object) -> int | None:
+        """See `Codes`."""
+        if value is None:
+            return self.missing
+        number = self.number_of(value)
+        return int(self._of_numbers(np.array([number]))[0]) if self.low <= number <= self.high else None
+
+    def _of_numbers(self, number: FloatArray) -> NDArray[np.int64]:
+        """The codes of numbers: the atom's, or the step's."""
+        number = self._clamped(number)
+        code = self.steps_of(number)
+        for place, atom in enumerate(self.atoms):
+            code = np.where(np.abs(number - atom) <= _SAME * abs(atom) * (not self.whole), self.steps + place, code)
+        return code
+
+    def steps_of(self, number: FloatArray) -> NDArray[np.int64]:
+        """The step in which each number lies. Elementwise IEEE arithmetic and comparisons: no value sees another."""
+        number = self._clamped(number)
+        if self._by_table:
+            return np.searchsorted(self._inner_ends, number, side="right")
+        return np.minimum(np.floor((number - self.low) * self.steps / self._range), self.steps - 1).astype(np.int64)
+
+    def _clamped(self, number: FloatArray) -> FloatArray:
+        return np.clip(np.rint(number) if self.whole else number, self.low, self.high)
+
+    def decode(self, codes: CodeArray, inside: FloatArray) -> pa.Array:
+        """See `Codes`."""
+        step = np.clip(codes, 0, self.steps - 1)
+        left, right = self.ends(step), self.ends(step + 1)
+        number = _whole_between(left, right, inside) if self.whole else left + inside * (right - left)
+        number = np.clip(number, self.low, self.high)
+        for place, atom in enumerate(self.atoms):
+            number = np.where(codes == self.steps + place, atom, number)
+        return self.write(number, codes == self.missing if self.nullable else np.zeros(len(codes), dtype=bool))
+
+    def width(self, codes: CodeArray) -> FloatArray:
+        """See `Codes`."""
+        step = np.clip(codes, 0, self.steps - 1)
+        return np.where(codes < self.steps, self.ends(step + 1) - self.ends(step), 1.0)
+
+
+def _one(value: object) -> pa.Array:
+    """One value as an array, of nulls if Arrow does not know its kind."""
+    try:
+        return pa.array([value])
+    except (pa.ArrowException, OverflowError):
+        return pa.nulls(1)
+
+
+def _whole_between(left: FloatArray, right: FloatArray, inside: FloatArray) -> FloatArray:
+    """One of the whole numbers of [left, right), all alike; where there is none, the one just below."""
+    first, beyond = np.ceil(left), np.ceil(right)
+    return np.where(beyond > first, first + np.floor(inside * (beyond - first)), first - 1)
+
+
+def _write_number(number: FloatArray, null: NDArray[np.bool_]) -> pa.Array:
+    return pa.array(number, mask=null)
+
+
+def _write_whole(number: FloatArray, null: NDArray[np.bool_]) -> pa.Array:
+    return pa.array(number.astype(np.int64), mask=null)
+
+
+def _write_days(number: FloatArray, null: NDArray[np.bool_]) -> pa.Array:
+    return pa.array(number.astype(np.int32), mask=null).cast(pa.date32())
+
+
+def _write_seconds(number: FloatArray, null: NDArray[np.bool_]) -> pa.Array:
+    return pa.array(number.astype(np.int64), mask=null).cast(pa.timestamp("s"))
+
+
+def _seconds_of(moment: dt.datetime) -> float:
+    return float((moment - _EPOCH) // dt.timedelta(seconds=1))
+
+
+def _days_of(day: dt.date) -> float:
+    return float(day.toordinal() - _EPOCH.toordinal())
+
+
+_HANDS: dict[str, tuple[Callable[[Any], float], Read, Write]] = {
+    "number": (float, reading.as_numbers, _write_number),
+    "integer": (float, reading.as_numbers, _write_whole),
+    "date": (_days_of, reading.as_days, _write_days),
+    "datetime": (_seconds_of, reading.as_seconds, _write_seconds),
+}

@@ -1,0 +1,45 @@
+"""All columns of a schema at once: a batch of records as codes, and codes as a table of plain Arrow types."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.encoding.codes import CodeArray, Codes, codes_of
+from sfumato.schema import Schema
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some records: how many, and for each column the code of each record."""
+
+    rows: int
+    codes: Mapping[str, CodeArray]
+
+
+class Encoder:
+    """The public map between records and codes that a schema fixes."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    @cached_property
+    def columns(self) -> Mapping[str, Codes]:
+        """The codes of every column. The columns of a run share one."""
+        shared = {column: codes_of(column) for column in self.schema.columns}
+        return {name: shared[column] for name, column in self.schema.by_name.items()}
+
+    def encode(self, records: pa.RecordBatch, names: Iterable[str] | None = None) -> Batch:
+        """The codes of each record, one record at a time: no statistic of the rows decides anything."""
+        wanted = self.columns if names is None else names
+        return Batch(records.num_rows, {name: self.columns[name].encode(records.column(name)) for name in wanted})
+
+    def decode(self, batch: Batch, rng: np.random.Generator) -> pa.Table:
+        """A table in the plain type of each column.
+
+        Inside the small interval of a code the place is drawn at random.
+        """
+        arrays = {name: self.columns[name].decode(codes, rng.random(batch.rows)) for name, codes in batch.codes.items()}
+        return pa.table(arrays)

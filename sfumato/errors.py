@@ -1,0 +1,53 @@
+"""What can go wrong, as types. A message says the value, the rule and the cure, and never anything of a row.
+
+SfumatoError
+├── SchemaError      the schema file or a column of it
+├── DataError        the private table cannot be opened, or lacks a column that the schema names
+├── BudgetError      an epsilon, delta or limit that is not one
+├── OverBudget       the budget or the dataset's limit does not allow it (command line: exit 3)
+├── RequestError     a question that the released model cannot answer as it was put
+├── BundleError      a bundle that is cut short, changed, or of a format that this version does not read
+├── LedgerError      a ledger that cannot be opened, or whose chain is broken
+└── OutputError      a result that cannot be written
+"""
+
+
+class SfumatoError(Exception):
+    """The root of all errors that this library raises on purpose."""
+
+
+class SchemaError(SfumatoError):
+    """The schema file or a column of it."""
+
+
+class DataError(SfumatoError):
+    """The private table cannot be opened, or lacks a column that the schema names."""
+
+
+class BudgetError(SfumatoError):
+    """An epsilon, delta or limit that is not one."""
+
+
+class OverBudget(SfumatoError):  # noqa: N818 - the name says it better than OverBudgetError
+    """The budget or the dataset's limit does not allow it. Both are numbers of mu squared."""
+
+    def __init__(self, message: str, *, requested: float, remaining: float) -> None:
+        super().__init__(message)
+        self.requested = requested
+        self.remaining = remaining
+
+
+class RequestError(SfumatoError):
+    """A question that the released model cannot answer as it was put."""
+
+
+class BundleError(SfumatoError):
+    """A bundle that is cut short, changed, or of a format that this version does not read."""
+
+
+class LedgerError(SfumatoError):
+    """A ledger that cannot be opened, or whose chain is broken."""
+
+
+class OutputError(SfumatoError):
+    """A result that cannot be written."""

@@ -1,0 +1,1 @@
+"""What a receiver holds. Models import nothing of the private side."""

@@ -1,0 +1,200 @@
+"""A mixture of products over the codes of a table: what the `tables` mechanism releases.
+
+    p(x_1 .. x_d) = sum_k weight_k prod_j theta_kj[cell of x_j], and inside a cell all codes are alike.
+
+The target is a column like any other, so conditions, marginals and predictions are one and the same sum over
+components. All of it is exact: nothing is sampled unless `sample` is asked.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.encoding import Batch
+from sfumato.errors import RequestError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """The distribution of one column in every component.
+
+    Piece i holds the codes starts[i] up to stops[i] and has probability theta[k, i] in component k. Pieces of the same
+    group were measured as one; `noise` is the standard deviation that the measurement's noise gives the group's
+    probability.
+    """
+
+    starts: IntArray
+    stops: IntArray
+    groups: IntArray
+    noise: FloatArray
+    theta: FloatArray
+
+    def __post_init__(self) -> None:
+        count, falling = (
+            len(self.starts),
+            (self.stops <= self.starts).any() or (self.starts[1:] < self.stops[:-1]).any(),
+        )
+        if (
+            count == 0
+            or falling
+            or any(len(part) != count for part in (self.stops, self.groups, self.noise, self.theta.T))
+        ):
+            raise ValueError("pieces must follow each other without overlap")
+        if not (np.isfinite(self.theta).all() and (self.theta >= 0).all() and np.allclose(self.theta.sum(axis=1), 1)):
+            raise ValueError("theta must be a distribution in every component")
+
+    def density(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
+        """The probability of each code in every component (rows x components); 0 outside the pieces."""
+        piece = np.searchsorted(self.starts, codes, side="right") - 1
+        inside = (piece >= 0) & (codes < self.stops[piece])
+        return (self.theta / (self.stops - self.starts))[:, piece].T * inside[:, None]
+
+    def within(self, runs: Sequence[tuple[int, int]]) -> tuple[FloatArray, "Pieces | None"]:
+        """The probability of the codes in `runs` in every component, and the distribution given that they hold."""
+        parts = [
+            (max(start, low), min(stop, high), place)
+            for place, (start, stop) in enumerate(zip(self.starts, self.stops, strict=True))
+            for low, high in runs
+            if max(start, low) < min(stop, high)
+        ]
+        if not parts:
+            return np.zeros(len(self.theta)), None
+        starts, stops, places = np.array(sorted(parts)).T
+        theta = self.theta[:, places] * ((stops - starts) / (self.stops - self.starts)[places])
+        mass = theta.sum(axis=1)
+        # a component that gives the runs no probability gets weight 0; it still needs some distribution
+        given = np.where(mass[:, None] > 0, theta, stops - starts)
+        given /= given.sum(axis=1, keepdims=True)
+        return mass, Pieces(starts, stops, self.groups[places], self.noise[places], given)
+
+
+@dataclass(frozen=True, eq=False)
+class TableMixture:
+    """Component weights, the pieces of every column, and the noisy number of records."""
+
+    weights: FloatArray
+    columns: Mapping[str, Pieces]
+    size: float
+
+    kind = "table-mixture"
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.weights).all() and (self.weights >= 0).all() and np.isclose(self.weights.sum(), 1)):
+            raise ValueError("the weights must be a distribution")
+        if any(len(pieces.theta) != len(self.weights) for pieces in self.columns.values()):
+            raise ValueError("every column needs a distribution for every component")
+
+    def sample(self, rows: int, rng: np.random.Generator) -> Batch:
+        """Independent records, as codes."""
+        component = np.sort(rng.choice(len(self.weights), size=rows, p=self.weights / self.weights.sum()))
+        bounds = np.searchsorted(component, np.arange(len(self.weights) + 1))
+        order = rng.permutation(rows)
+        codes = {name: self._draw(pieces, bounds, rng)[order] for name, pieces in self.columns.items()}
+        return Batch(rows, codes)
+
+    def _draw(self, pieces: Pieces, bounds: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
+        piece = np.empty(bounds[-1], dtype=np.int64)
+        for k, theta in enumerate(pieces.theta):
+            up_to = np.cumsum(theta)
+            draws = rng.random(bounds[k + 1] - bounds[k]) * up_to[-1]
+            piece[bounds[k] : bounds[k + 1]] = np.searchsorted(up_to, draws, side="right").clip(max=len(theta) - 1)
+        return rng.integers(pieces.starts[piece], pieces.stops[piece]).astype(np.int32)
+
+    def log_joint(self, batch: Batch) -> FloatArray:
+        """log of weight times probability of each record's codes in every component.
+
+        Columns not given are summed out.
+        """
+        with np.errstate(divide="ignore"):
+            total = np.repeat(np.log(self.weights)[None], batch.rows, axis=0)
+            for name, codes in batch.codes.items():
+                total += np.log(self.columns[name].density(codes))
+        return total
+
+    def log_prob(self, batch: Batch) -> FloatArray:
+        """log probability of each record's codes; -inf where the model excludes them."""
+        return _log_sum(self.log_joint(batch))
+
+    def conditional(self, batch: Batch, name: str) -> FloatArray:
+        """The probability of every piece of column `name` given each record's other columns (rows x pieces)."""
+        joint = self.log_joint(
+            Batch(batch.rows, {other: codes for other, codes in batch.codes.items() if other != name})
+        )
+        total = _log_sum(joint)
+        # a record that the model excludes tells nothing: the components keep their weights
+        known = np.where(np.isfinite(total)[:, None], joint, np.log(np.maximum(self.weights, 1e-300)))
+        return np.exp(known - _log_sum(known)[:, None]) @ self.columns[name].theta
+
+    def condition(self, runs: Mapping[str, Sequence[tuple[int, int]]]) -> "TableMixture":
+        """The same table given that each named column has one of these codes (runs of start, stop). Exact."""
+        weights, columns = self.weights, dict(self.columns)
+        for name, allowed in runs.items():
+            mass, given = columns[name].within(allowed)
+            weights = weights * mass
+            if given is None or weights.sum() <= 0:
+                raise RequestError("the released table gives this condition no probability; ask for a wider one")
+            columns[name] = given
+        return replace(self, weights=weights / weights.sum(), columns=columns, size=self.size * weights.sum())
+
+    def pair(self, first: str, second: str) -> FloatArray:
+        """The joint probability of two columns' groups."""
+        left, right = (_by_group(self.columns[name], self.columns[name].theta) for name in (first, second))
+        return left.T @ (self.weights[:, None] * right)
+
+    def marginal(self, name: str) -> FloatArray:
+        """The probability of every piece of a column."""
+        return self.weights @ self.columns[name].theta
+
+    def to_parts(self) -> tuple[dict[str, Any], pa.Table]:
+        """The model as plain content and one Arrow table with a row for each piece."""
+        fields: dict[str, list[Any]] = {key: [] for key in ("column", "start", "stop", "group", "noise", "theta")}
+        for name, pieces in self.columns.items():
+            fields["column"] += [name] * len(pieces.starts)
+            fields["start"] += pieces.starts.tolist()
+            fields["stop"] += pieces.stops.tolist()
+            fields["group"] += pieces.groups.tolist()
+            fields["noise"] += pieces.noise.tolist()
+            fields["theta"] += pieces.theta.T.tolist()
+        theta = pa.array(fields.pop("theta"), pa.list_(pa.float64(), len(self.weights)))
+        table = pa.table({**{key: pa.array(values) for key, values in fields.items()}, "theta": theta})
+        return {"kind": self.kind, "weights": self.weights.tolist(), "size": self.size}, table
+
+    @classmethod
+    def from_parts(cls, content: Mapping[str, Any], table: pa.Table) -> "TableMixture":
+        """The model that `to_parts` wrote."""
+        if content["kind"] != cls.kind:
+            raise ValueError(f"a model of kind {content['kind']!r} is not known to this version; update sfumato")
+        weights = np.array(content["weights"], dtype=np.float64)
+        column = np.array(table.column("column").to_pylist())
+        theta = table.column("theta").combine_chunks().flatten().to_numpy().reshape(-1, len(weights))
+        plain = {key: table.column(key).to_numpy() for key in ("start", "stop", "group", "noise")}
+        columns = {}
+        for name in dict.fromkeys(column.tolist()):
+            at = column == name
+            start, stop, group, noise = (part[at] for part in plain.values())
+            columns[name] = Pieces(start, stop, group, noise, theta[at].T)
+        return cls(weights, columns, float(content["size"]))
+
+
+def _by_group(pieces: Pieces, values: FloatArray) -> FloatArray:
+    """Values of the pieces (components x pieces) summed over each group."""
+    _, place = np.unique(pieces.groups, return_inverse=True)
+    summed = np.zeros((len(values), place.max() + 1))
+    np.add.at(summed.T, place, values.T)
+    return summed
+
+
+def _log_sum(values: FloatArray) -> FloatArray:
+    """log(sum(exp)) of each row, -inf where all are."""
+    top = values.max(axis=1)
+    shift = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        total: FloatArray = shift + np.log(np.exp(values - shift[:, None]).sum(axis=1))
+    return total

@@ -1,0 +1,40 @@
+"""Files that appear whole or not at all."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from sfumato.errors import OutputError
+
+
+@contextmanager
+def whole_file(path: str | Path, room: int = 0) -> Iterator[BinaryIO]:
+    """A new file to write to. It gets its name when the block ends well; otherwise nothing is left behind.
+
+    `room` bytes are claimed on the disk at once, so that a full disk shows before anything is spent.
+
+    Edge cases
+        The file exists, its folder does not, the disk is full: `OutputError`. An existing file is never overwritten.
+    """
+    path = Path(path)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    if path.exists():
+        raise OutputError(f"{path} is there already; choose another name, nothing is overwritten")
+    try:
+        with draft.open("xb") as file:
+            if room and hasattr(os, "posix_fallocate"):  # macOS has no such call
+                os.posix_fallocate(file.fileno(), 0, room)
+            yield file
+            file.truncate(file.tell())
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(path)
+    except OSError as error:
+        raise OutputError(
+            f"{path} cannot be written ({error.strerror}); free some space or choose another place"
+        ) from None
+    finally:
+        draft.unlink(missing_ok=True)

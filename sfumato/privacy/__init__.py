@@ -1,0 +1,1 @@
+"""The mathematics of the promise: accounting, noise, ledger and the statement that a release carries."""

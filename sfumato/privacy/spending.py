@@ -1,0 +1,48 @@
+"""The exact arithmetic of spending: mu squared in whole numbers of 1e-12, never a sum of floats."""
+
+import math
+from fractions import Fraction
+
+from sfumato.errors import BudgetError, OverBudget
+
+UNITS_PER_MU_SQUARED = 10**12
+
+
+def units_of(mu: float) -> int:
+    """What mu costs, in units of 1e-12 of mu squared, rounded up. Exact: every float is a fraction."""
+    return math.ceil(Fraction(mu) ** 2 * UNITS_PER_MU_SQUARED)
+
+
+def mu_of_units(units: int) -> float:
+    """The largest float whose cost is `units` or less."""
+    mu = math.sqrt(units / UNITS_PER_MU_SQUARED)
+    while units_of(mu) > units:
+        mu = math.nextafter(mu, 0.0)
+    return mu
+
+
+class Purse:
+    """The units of one release, spent measurement by measurement. `spend` comes before anything is read."""
+
+    def __init__(self, units: int) -> None:
+        self.units = units
+        self._spent = 0
+
+    @property
+    def spent(self) -> int:
+        """Units spent so far."""
+        return self._spent
+
+    def spend(self, mu: float) -> None:
+        """Take the cost of mu, or raise `OverBudget` and take nothing."""
+        if not 0 < mu < math.inf:
+            raise BudgetError(f"mu is {mu}; it must be a number above 0")
+        cost, left = units_of(mu), self.units - self._spent
+        if cost > left:
+            requested, remaining = cost / UNITS_PER_MU_SQUARED, left / UNITS_PER_MU_SQUARED
+            raise OverBudget(
+                f"the measurement costs {requested:.4g} of mu squared and {remaining:.4g} is left",
+                requested=requested,
+                remaining=remaining,
+            )
+        self._spent += cost

@@ -1,0 +1,201 @@
+"""What a receiver holds: a release, opened from its bundle, that answers without ever meeting the private data."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.bundle import from_arrow_file, from_json, read_members, to_arrow_file, to_json, write_members
+from sfumato.conditions import runs_of
+from sfumato.encoding import Batch, Encoder, Header, Listed, dress
+from sfumato.encoding.frames import kind_of, names_of, to_arrow
+from sfumato.encoding.header import Frame
+from sfumato.errors import BundleError, RequestError, SfumatoError
+from sfumato.marginals import marginal_table
+from sfumato.measurement import Measurement
+from sfumato.models.table_mixture import TableMixture
+from sfumato.output import whole_file
+from sfumato.privacy.statement import PrivacyStatement
+from sfumato.schema import Schema
+from sfumato.statistics import statistic_from_content
+
+FloatArray = NDArray[np.float64]
+_ROWS_AT_ONCE = 1 << 18
+ROOM = 1 << 26  # bytes that a bundle may need; claimed on the disk before a budget is spent
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Statement, measurements and model. Frozen, and without any reference to private data."""
+
+    schema: Schema
+    header: Header
+    statement: PrivacyStatement
+    measurements: tuple[Measurement, ...]
+    model: TableMixture
+
+    @property
+    def size(self) -> int:
+        """The noisy number of records, at least 1; the default size of a sample."""
+        return max(1, round(self.model.size))
+
+    @property
+    def classes(self) -> list[Any]:
+        """The values of the target, in the order of `predict_proba`; None stands for missing."""
+        codes = Encoder(self.schema).columns[self._target()]
+        if not isinstance(codes, Listed):
+            raise RequestError(
+                f"the target {self.schema.target!r} is numeric and has no classes; use condition and marginal"
+            )
+        return [*codes.values, *([None] if codes.nullable else [])]
+
+    def sample(
+        self,
+        rows: int | None = None,
+        *,
+        given: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        frame: Frame | None = None,
+    ) -> Any:
+        """Synthetic records as the kind of frame that the private table was, in its column order and types.
+
+        rows    how many; the noisy number of records by default
+        given   a condition, see `condition`
+        seed    makes the sample repeatable; it does no harm to privacy, the release is public
+        frame   "arrow", "pandas" or "polars" where another kind is wanted
+        """
+        tables = list(self.sample_tables(rows, given=given, seed=seed))
+        return dress(pa.concat_tables(tables), self.header, self.schema, frame)
+
+    def sample_tables(
+        self, rows: int | None = None, *, given: Mapping[str, Any] | None = None, seed: int | None = None
+    ) -> Iterator[pa.Table]:
+        """A sample of any size in parts that fit into memory, in plain Arrow types."""
+        model = self.condition(given).model if given else self.model
+        rows = self.size if rows is None else rows
+        if rows < 0:
+            raise RequestError(f"a sample of {rows} rows cannot be drawn; ask for 0 or more")
+        rng, encoder = np.random.default_rng(seed), Encoder(self.schema)
+        for start in range(0, max(rows, 1), _ROWS_AT_ONCE):
+            yield encoder.decode(model.sample(min(rows - start, _ROWS_AT_ONCE), rng), rng)
+
+    def log_prob(self, table: Any) -> FloatArray:
+        """The natural logarithm of each record's probability, per unit for columns of type number.
+
+        Columns that the table does not have are summed out. A value that the model excludes gives -inf.
+        """
+        encoder, batch = Encoder(self.schema), self._encoded(table)
+        width = sum(np.log(encoder.columns[name].width(codes)) for name, codes in batch.codes.items())
+        return self.model.log_prob(batch) - width
+
+    def predict_proba(self, table: Any) -> FloatArray:
+        """The probability of every class of the target (see `classes`) given each record's other columns."""
+        classes = self.classes
+        pieces = self.model.columns[self._target()]
+        proba = np.zeros((len(table), len(classes)))
+        proba[:, pieces.starts] = self.model.conditional(self._encoded(table), self._target())
+        return proba
+
+    def condition(self, given: Mapping[str, Any]) -> "Release":
+        """The release given that a condition holds: {"age": (40, 60), "sex": "F", "ward": ["A", "B"], "weight": None}.
+
+        A tuple is a range with both ends, None in it an open end; a list or set any of its values; None a missing
+        value.
+        """
+        return replace(self, model=self.model.condition(runs_of(given, Encoder(self.schema).columns)))
+
+    def marginal(self, column: str, *, frame: Frame | None = None) -> Any:
+        """The distribution of a column: what was told apart, its probability, and the 95 % band of the noise.
+
+        A listed column has a row for each `value`, an ordered one a row for each interval, `first` to `last`, in order.
+        """
+        if column not in self.schema.by_name:
+            raise RequestError(f"there is no column {column!r}; it has {', '.join(self.schema.by_name)}")
+        table = marginal_table(self.model, column, Encoder(self.schema).columns[column])
+        return dress(table, replace(self.header, types={}), self.schema, frame)
+
+    def save(self, path: str | Path) -> None:
+        """Write the bundle, whole or not at all."""
+        with whole_file(path) as file:
+            self.write(file)
+
+    def write(self, file: BinaryIO) -> None:
+        """Write the bundle to an open file."""
+        content, table = self.model.to_parts()
+        arrays = {
+            f"measurements/{number:03d}.arrow": to_arrow_file(pa.table({"value": measurement.values}))
+            for number, measurement in enumerate(self.measurements)
+        }
+        members = {
+            "schema.json": to_json(self.schema.to_content()),
+            "header.json": to_json({"frame": self.header.frame, "types": dict(self.header.types)}),
+            "statement.json": to_json(self.statement.to_content()),
+            "measurements.json": to_json({"measurements": [item.to_content() for item in self.measurements]}),
+            **arrays,
+            "model.json": to_json(content),
+            "model.arrow": to_arrow_file(table),
+        }
+        write_members(members, file)
+
+    def _target(self) -> str:
+        if self.schema.target is None:
+            raise RequestError("the schema names no target, so there is nothing to predict; use condition and marginal")
+        return self.schema.target
+
+    def _encoded(self, table: Any) -> Batch:
+        if kind_of(table) is None:
+            raise RequestError(
+                f"a {type(table).__name__} is not a table; give an Arrow table, a pandas or a polars frame"
+            )
+        names = [name for name in names_of(table) if name in self.schema.by_name]
+        arrow = to_arrow(table, names).combine_chunks()
+        batches = arrow.to_batches()
+        records = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=arrow.schema)
+        return Encoder(self.schema).encode(records, names)
+
+
+def open_release(path: str | Path) -> Release:
+    """Open a bundle.
+
+    Edge cases
+        Not there, cut short, changed in any byte, of another format: `BundleError`.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise BundleError(f"{path} cannot be read ({error.strerror}); check the path") from None
+    try:
+        return _from_members(read_members(data))
+    except BundleError as error:
+        raise BundleError(f"{path}: {error}") from None
+
+
+def _from_members(members: dict[str, bytes]) -> Release:
+    listed = ("schema.json", "header.json", "statement.json", "measurements.json", "model.json", "model.arrow")
+    absent = [name for name in listed if name not in members]
+    if absent:
+        raise BundleError(f"{absent[0]} is not in the bundle; ask for a fresh copy")
+    schema, header, statement, measured, model = (from_json(members[name], name) for name in listed[:5])
+    try:
+        arrays = [from_arrow_file(data, name) for name, data in members.items() if name.startswith("measurements/")]
+        return Release(
+            Schema.from_content(schema),
+            Header(header["frame"], header["types"]),
+            PrivacyStatement.from_content(statement),
+            tuple(
+                Measurement(
+                    statistic_from_content(item["statistic"]),
+                    item["mu"],
+                    item["sigma"],
+                    array.column("value").to_numpy(),
+                )
+                for item, array in zip(measured["measurements"], arrays, strict=True)
+            ),
+            TableMixture.from_parts(model, from_arrow_file(members["model.arrow"], "model.arrow")),
+        )
+    except (SfumatoError, pa.ArrowException, KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        raise BundleError(f"the bundle's content does not fit together ({type(error).__name__}: {error})") from None

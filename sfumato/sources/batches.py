@@ -1,0 +1,42 @@
+"""Summing over batches of records: the same for every source of this machine."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.encoding import Batch, Encoder, Header
+from sfumato.schema import Schema
+from sfumato.sources.discretion import discreet
+from sfumato.sources.source import IntArray
+from sfumato.statistics import Statistic
+
+ROWS_AT_ONCE = 1 << 16
+
+
+class StreamSource:
+    """Records that are read anew for every sum, batch by batch, never whole in memory.
+
+    `read` opens the storage and gives the batches of some columns; it is called once for each sum.
+    """
+
+    def __init__(
+        self, header: Header, schema: Schema, read: Callable[[tuple[str, ...]], Iterable[pa.RecordBatch]]
+    ) -> None:
+        self.header = header
+        self._encoder = Encoder(schema)
+        self._read = read
+
+    @discreet
+    def sum(self, statistic: Statistic) -> IntArray:
+        """See `Source`."""
+        names = statistic.columns
+        return sum_of(statistic, (self._encoder.encode(records, names) for records in self._read(names)))
+
+
+def sum_of(statistic: Statistic, batches: Iterable[Batch]) -> IntArray:
+    """The statistic's sum over all batches."""
+    total = np.zeros(sum(block.size for block in statistic.blocks), dtype=np.int64)
+    for batch in batches:
+        total += statistic(batch)
+    return total

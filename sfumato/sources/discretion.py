@@ -1,0 +1,36 @@
+"""Nothing that happens among the rows may speak: neither an exception's text nor a warning."""
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from sfumato.errors import DataError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def discreet(work: Callable[P, R]) -> Callable[P, R]:
+    """Replace any error by one that quotes nothing, and swallow warnings.
+
+    The error is raised after the `except` block has ended: it has no context, so that no traceback, debugger or log can
+    show the first one, whose text may hold a cell.
+    """
+
+    @functools.wraps(work)
+    def quiet(*args: P.args, **kwargs: P.kwargs) -> R:
+        kind = ""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return work(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it may quote a row
+            kind = type(error).__name__
+        raise DataError(
+            f"the private table could not be read to its end ({kind}); check the storage and the file's format. "
+            "Details are withheld because they could quote a row. "
+            "What the ledger reserved for this release, if anything, stays spent"
+        )
+
+    return quiet

@@ -1,0 +1,142 @@
+"""Parquet and CSV files and folders of them, and Arrow datasets, as streams."""
+
+import csv
+import io
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.parquet
+
+from sfumato.encoding.header import check_columns, check_storage, header_of_arrow
+from sfumato.encoding.reading import family
+from sfumato.errors import DataError
+from sfumato.schema import Schema
+from sfumato.sources.batches import ROWS_AT_ONCE, StreamSource
+
+_LONGEST_LINE = 1 << 23  # of a CSV file, in bytes
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
+
+def of_path(path: Path, schema: Schema) -> StreamSource:
+    """The source of a file, or of all files in a folder in the order of their names."""
+    files = _listed(path)
+    kinds = {_kind(file) for file in files}
+    if len(kinds) > 1:
+        raise DataError(f"{path} mixes {' and '.join(sorted(kinds))} files; put one kind into a folder")
+    return _of_parquet(files, schema) if kinds == {"Parquet"} else _of_csv(files, schema)
+
+
+def header_types(path: Path) -> dict[str, pa.DataType]:
+    """The columns of a file, or of the first file of a folder, with their declared types; CSV declares none."""
+    file = _listed(path)[0]
+    if _kind(file) == "CSV":
+        return dict.fromkeys(_csv_names(file), pa.null())
+    return {field.name: field.type for field in _parquet_storage(file)}
+
+
+def of_dataset(dataset: pyarrow.dataset.Dataset, schema: Schema) -> StreamSource:
+    """The source of an Arrow dataset."""
+    check_columns(dataset.schema.names, schema, "the dataset")
+    check_storage({name: dataset.schema.field(name).type for name in schema.by_name}, schema, "the dataset")
+
+    def read(names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        yield from dataset.to_batches(
+            columns=list(names), batch_size=ROWS_AT_ONCE, batch_readahead=2, fragment_readahead=1
+        )
+
+    return StreamSource(header_of_arrow(dataset.schema, schema), schema, read)
+
+
+def _listed(path: Path) -> list[Path]:
+    """The file itself, or the readable files below a folder; a leading dot or underscore hides a file, as in Spark."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise DataError(f"{path} does not exist; check the path")
+    inside = [file for file in sorted(path.rglob("*")) if file.is_file() and file.name[0] not in "._"]
+    files = [file for file in inside if _suffix(file) in (".parquet", *_DELIMITERS)]
+    if not files:
+        raise DataError(f"{path} holds no .parquet, .csv or .tsv file; check the path")
+    return files
+
+
+def _suffix(file: Path) -> str:
+    return Path(file.name.lower().removesuffix(".gz")).suffix
+
+
+def _kind(file: Path) -> str:
+    if _suffix(file) in _DELIMITERS:
+        return "CSV"
+    if _suffix(file) == ".parquet":
+        return "Parquet"
+    raise DataError(f"{file} is neither .parquet nor .csv nor .tsv; convert it, or correct its name")
+
+
+def _of_parquet(files: list[Path], schema: Schema) -> StreamSource:
+    storages = {file: _parquet_storage(file) for file in files}
+    for file, storage in storages.items():
+        check_columns(storage.names, schema, str(file))
+        check_storage({name: storage.field(name).type for name in schema.by_name}, schema, str(file))
+    return StreamSource(header_of_arrow(storages[files[0]], schema), schema, partial(_read_parquet, storages))
+
+
+def _parquet_storage(file: Path) -> pa.Schema:
+    try:
+        return pyarrow.parquet.read_schema(file)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{file} cannot be read as Parquet ({type(error).__name__}); check the file") from None
+
+
+def _read_parquet(storages: dict[Path, pa.Schema], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """Only the named columns; text stays a dictionary where the file has one, so that each word is looked up once."""
+    for file, storage in storages.items():
+        texts = [name for name in names if family(storage.field(name).type) == "text"]
+        with pyarrow.parquet.ParquetFile(file, read_dictionary=texts, pre_buffer=False, buffer_size=1 << 20) as opened:
+            yield from opened.iter_batches(batch_size=ROWS_AT_ONCE, columns=list(names))
+
+
+def _of_csv(files: list[Path], schema: Schema) -> StreamSource:
+    """Every field is read as bytes and understood by the schema: no type is guessed from the rows."""
+    headers = {file: _csv_names(file) for file in files}
+    for file, names in headers.items():
+        check_columns(names, schema, str(file))
+    untyped = pa.schema([(name, pa.null()) for name in headers[files[0]]])
+    return StreamSource(header_of_arrow(untyped, schema), schema, partial(_read_csv, files))
+
+
+def _csv_names(file: Path) -> list[str]:
+    try:
+        with pa.input_stream(file) as stream:
+            text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
+            return next(csv.reader(text, delimiter=_DELIMITERS[_suffix(file)]), [])
+    except (pa.ArrowException, OSError, csv.Error) as error:
+        raise DataError(f"{file} cannot be read as CSV ({type(error).__name__}); check the file") from None
+
+
+def _read_csv(files: list[Path], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """An empty field is a null. A line with more or fewer fields than the header is no record."""
+    for file in files:
+        reader = pyarrow.csv.open_csv(
+            pa.input_stream(file),
+            read_options=pyarrow.csv.ReadOptions(block_size=_LONGEST_LINE),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=_DELIMITERS[_suffix(file)], newlines_in_values=True, invalid_row_handler=_skip
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.binary()),
+                include_columns=list(names),
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        )
+        with reader:
+            yield from reader
+
+
+def _skip(_row: Any) -> str:
+    return "skip"

@@ -1,0 +1,45 @@
+"""Tables in memory: Arrow tables, pandas and polars frames."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.encoding import Batch, Encoder
+from sfumato.encoding.frames import header_of, to_arrow
+from sfumato.encoding.header import check_storage
+from sfumato.schema import Schema
+from sfumato.sources.batches import ROWS_AT_ONCE, sum_of
+from sfumato.sources.discretion import discreet
+from sfumato.sources.source import IntArray
+from sfumato.statistics import Statistic
+
+
+class MemorySource:
+    """The records of a frame. Each column is encoded once, when it is first asked for."""
+
+    def __init__(self, data: Any, schema: Schema) -> None:
+        self.header = header_of(data, schema)
+        self._data, self._names, self._encoder = data, list(schema.by_name), Encoder(schema)
+        empty = to_arrow(data[:0], self._names)
+        check_storage({field.name: field.type for field in empty.schema}, schema, "the table")
+
+    @cached_property
+    def _records(self) -> list[pa.RecordBatch]:
+        batches: list[pa.RecordBatch] = to_arrow(self._data, self._names).to_batches(max_chunksize=ROWS_AT_ONCE)
+        return batches
+
+    @cached_property
+    def _codes(self) -> list[dict[str, Any]]:
+        return [{} for _ in self._records]
+
+    @discreet
+    def sum(self, statistic: Statistic) -> IntArray:
+        """See `Source`."""
+        return sum_of(statistic, self._batches(statistic.columns))
+
+    def _batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
+        for records, codes in zip(self._records, self._codes, strict=True):
+            codes.update(self._encoder.encode(records, [name for name in names if name not in codes]).codes)
+            yield Batch(records.num_rows, {name: codes[name] for name in names})

@@ -1,0 +1,31 @@
+"""From what a user has to a source."""
+
+from pathlib import Path
+
+import pyarrow.dataset
+
+from sfumato.encoding.frames import kind_of
+from sfumato.errors import DataError
+from sfumato.schema import Schema
+from sfumato.sources import files
+from sfumato.sources.memory import MemorySource
+from sfumato.sources.source import Source
+
+
+def open_source(data: object, schema: Schema) -> Source:
+    """The source of a path, an Arrow table or dataset, a pandas or a polars frame.
+
+    Edge cases
+        A column of the schema that the header lacks, an unreadable file, something else: `DataError`. Only headers are
+        read.
+    """
+    if isinstance(data, str | Path):
+        return files.of_path(Path(data), schema)
+    if isinstance(data, pyarrow.dataset.Dataset):
+        return files.of_dataset(data, schema)
+    if kind_of(data) is not None:
+        return MemorySource(data, schema)
+    raise DataError(
+        f"a {type(data).__name__} cannot be released; "
+        "give a path to Parquet or CSV, an Arrow table or dataset, or a pandas or polars frame"
+    )

@@ -1,0 +1,29 @@
+"""What the curator asks of a place where records live."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.encoding import Header
+from sfumato.statistics import Statistic
+
+IntArray = NDArray[np.int64]
+
+
+class Source(Protocol):
+    """Records somewhere, and the one thing that may be done with them.
+
+    Formal guarantees that a class must keep
+        `sum` is the statistic's sum over all records as int64, the same to the bit for any order of the records and any
+        split into batches, files, threads or machines; each record counts once.
+    Edge cases
+        No records: zeros. Records that vanish or files that break while they are read: `DataError` that quotes nothing.
+    """
+
+    @property
+    def header(self) -> Header:
+        """What is public about the storage: names, order and declared types of the columns."""
+
+    def sum(self, statistic: Statistic) -> IntArray:
+        """The statistic summed over all records. Private: only the curator may call it."""

@@ -1,0 +1,67 @@
+"""A public partition of a column's codes into cells."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Which cell each code falls into.
+
+    Codes come in runs: run i covers starts[i] up to the next start, in cell cells[i].
+    """
+
+    starts: tuple[int, ...]
+    cells: tuple[int, ...]
+    codes: int
+
+    def __post_init__(self) -> None:
+        ends = (*self.starts[1:], self.codes)
+        rising = all(start < end for start, end in zip(self.starts, ends, strict=True))
+        if not self.starts or self.starts[0] != 0 or len(self.cells) != len(self.starts) or not rising:
+            raise ValueError("a grid does not cover its codes in order")
+        if sorted(set(self.cells)) != list(range(max(self.cells) + 1)):
+            raise ValueError("a grid leaves a cell without codes")
+
+    @classmethod
+    def of_cells(cls, cell_of_code: NDArray[np.integer[Any]]) -> "Grid":
+        """The grid of an explicit list: the cell of every code."""
+        starts = np.flatnonzero(np.diff(cell_of_code, prepend=-1))
+        return cls(tuple(starts.tolist()), tuple(cell_of_code[starts].tolist()), len(cell_of_code))
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return max(self.cells) + 1
+
+    @cached_property
+    def cell_of_code(self) -> NDArray[np.int32]:
+        """The cell of every code."""
+        return np.repeat(np.array(self.cells, dtype=np.int32), self._lengths)
+
+    @property
+    def _lengths(self) -> NDArray[np.int64]:
+        return np.diff(np.array((*self.starts, self.codes)))
+
+    @property
+    def widths(self) -> NDArray[np.int64]:
+        """How many codes each cell holds."""
+        return np.bincount(self.cells, weights=self._lengths).astype(np.int64)
+
+    def merged(self, groups: Sequence[int] | NDArray[np.integer[Any]]) -> "Grid":
+        """The coarser grid in which cell c becomes groups[c]."""
+        return Grid.of_cells(np.asarray(groups)[self.cell_of_code])
+
+    def to_content(self) -> dict[str, Any]:
+        """Plain lists."""
+        return {"starts": list(self.starts), "cells": list(self.cells), "codes": self.codes}
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> "Grid":
+        """The grid that `to_content` wrote."""
+        return cls(tuple(content["starts"]), tuple(content["cells"]), content["codes"])

@@ -1,0 +1,87 @@
+"""The audit of `measure` in mu: tight where the claim holds, loud where it does not."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.audit.gdp import Echo, answers, mu_lower_bound
+from sfumato.curator import Curator
+from sfumato.privacy.accounting import Budget, mu_of
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.privacy.noise import SecureNoise
+from sfumato.privacy.spending import Purse
+from sfumato.schema import Schema
+from sfumato.sources import open_source
+from sfumato.statistics import Cells, Grid, Stacked
+
+SCHEMA = Schema.from_yaml("""
+{sfumato: 1, name: two, columns: [{name: a, type: category, values: [x, y]}, {name: b, type: boolean}], target: b}
+""")
+GRIDS = {name: Grid.of_cells(np.arange(2)) for name in ("a", "b")}
+ONE = Cells((("a", "b"),), GRIDS, "b")
+STACK = Stacked((Cells((("a",),), GRIDS, "b"), Cells((("b",),), GRIDS, "b")), (1.0, 0.5))
+NEIGHBOURS = {
+    Adjacency.ADD_REMOVE: ([("x", True)], [("x", True), ("y", False)]),
+    Adjacency.REPLACE: ([("x", True)], [("y", False)]),
+    Adjacency.LABEL: ([("x", True)], [("x", False)]),
+}
+
+
+class Thinned(SecureNoise):
+    """Noise of which a part is missing."""
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def rounded_gaussian(self, sigma, size):
+        return super().rounded_gaussian(self.factor * sigma, size)
+
+
+def audit(statistic, adjacency, mu, draws, factor=1.0) -> float:
+    """The lower bound on mu as a share of the claim, by answers that went through the door."""
+    sides = []
+    for rows in NEIGHBOURS[adjacency]:
+        table = pa.table({"a": [row[0] for row in rows], "b": [row[1] for row in rows]})
+        door = Curator(open_source(table, SCHEMA), adjacency, Purse(Budget(20.0, 1e-2).units), Thinned(factor))
+        sides.append(answers(door.measure(Echo(statistic, draws), mu)))
+    return mu_lower_bound(*sides) / mu
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_the_bound_is_tight_and_below_the_claim(epsilon):
+    assert 0.90 <= audit(ONE, Adjacency.ADD_REMOVE, mu_of(epsilon, 1e-5), 2_000_000) <= 1.0
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_every_adjacency_and_a_stack(adjacency):
+    statistic = STACK if adjacency != Adjacency.LABEL else ONE
+    assert 0.90 <= audit(statistic, adjacency, mu_of(2.0, 1e-5), 1_000_000) <= 1.0
+
+
+@pytest.mark.parametrize("factor", [0.9, 0.95])
+def test_missing_noise_is_flagged(factor):
+    assert audit(ONE, Adjacency.ADD_REMOVE, mu_of(1.0, 1e-5), 2_000_000, factor) > 1.0
+
+
+def test_a_bound_from_equal_tables_is_next_to_nothing():
+    rng = np.random.default_rng(0)
+    assert mu_lower_bound(rng.normal(size=(20_000, 1)), rng.normal(size=(20_000, 1))) < 0.05
+
+
+def test_tables_that_never_look_alike_give_a_large_bound():
+    rng = np.random.default_rng(0)
+    assert mu_lower_bound(rng.normal(size=(2_000, 1)), 100 + rng.normal(size=(2_000, 1))) > 4
+
+
+def test_an_echo_cannot_be_published():
+    with pytest.raises(NotImplementedError):
+        Echo(ONE, 3).to_content()
+    door = Curator(
+        open_source(pa.table({"a": ["x"], "b": [True]}), SCHEMA),
+        Adjacency.REPLACE,
+        Purse(Budget(1, 1e-6).units),
+        SecureNoise(),
+    )
+    with pytest.raises(TypeError, match="echo"):
+        answers(door.measure(ONE, 0.1))
+    assert "audit" in Echo(ONE, 3).title

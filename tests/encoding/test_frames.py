@@ -1,0 +1,224 @@
+"""Types, category order, nulls and column order come back as they went in."""
+
+import datetime as dt
+import decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from sfumato.encoding import Encoder, dress
+from sfumato.encoding.frames import _text, header_of, kind_of, to_arrow
+from sfumato.errors import DataError, RequestError
+from sfumato.schema import Schema
+
+SCHEMA = Schema.from_yaml("""
+sfumato: 1
+name: types
+columns:
+  - {name: small, type: integer, bounds: [0, 100]}
+  - {name: gap, type: integer, bounds: [0, 100], missing: true}
+  - {name: real, type: number, bounds: [0, 100]}
+  - {name: word, type: category, values: [b, a, c], missing: true}
+  - {name: code, type: category, values: [1, 2]}
+  - {name: flag, type: boolean, missing: true}
+  - {name: day, type: date, bounds: [2020-01-01, 2020-12-31]}
+  - {name: moment, type: datetime, bounds: [2020-01-01, 2020-12-31]}
+""")
+NAMES = list(SCHEMA.by_name)
+
+
+def round_trip(frame):
+    header = header_of(frame, SCHEMA)
+    encoder = Encoder(SCHEMA)
+    records = to_arrow(frame, NAMES).combine_chunks().to_batches()[0]
+    table = encoder.decode(encoder.encode(records), np.random.default_rng(0))
+    return dress(table, header, SCHEMA)
+
+
+def pandas_frame() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "word": pd.Categorical(["a", None, "b"], categories=["b", "a", "c"], ordered=True),
+            "small": np.array([1, 2, 3], np.int16),
+            "gap": pd.array([1, None, 3], dtype="Int64"),
+            "real": np.array([0.0, 100.0, 0.0], np.float32),
+            "code": [1, 2, 2],
+            "flag": pd.array([True, None, False], dtype="boolean"),
+            "extra": ["not", "in the", "schema"],
+            "day": pd.Series([dt.date(2020, 5, day) for day in (1, 2, 3)], dtype=object),
+            "moment": pd.to_datetime(["2020-01-01", "2020-06-01", "2020-12-31"]).tz_localize("UTC"),
+        }
+    )
+
+
+def test_pandas_comes_back_as_pandas():
+    frame = pandas_frame()
+    again = round_trip(frame)
+    wanted = frame.drop(columns="extra")
+    assert list(again.columns) == list(wanted.columns)
+    assert again.dtypes.to_dict() == wanted.dtypes.to_dict()
+    assert again["word"].cat.categories.tolist() == ["b", "a", "c"]
+    assert again.drop(columns="moment").equals(wanted.drop(columns="moment"))
+
+
+def test_pandas_columns_of_other_types():
+    frame = pandas_frame()
+    frame["small"] = frame["small"].astype(float)
+    frame["gap"] = [1.0, np.nan, 3.0]
+    frame["word"] = pd.Series(["a", None, "b"], dtype=object)
+    frame["code"] = ["1", "2", "2"]
+    frame["flag"] = pd.Series([True, None, False], dtype=object)
+    again = round_trip(frame)
+    assert again["small"].dtype == float
+    assert again["gap"].tolist()[0] == 1
+    assert pd.isna(again["gap"][1])
+    assert [word if isinstance(word, str) else None for word in again["word"]] == ["a", None, "b"]
+    assert again["code"].tolist() == ["1", "2", "2"]
+    assert again["flag"].tolist()[:1] == [True]
+
+
+def test_an_integer_column_that_gets_nulls_becomes_nullable():
+    frame = pandas_frame().astype({"gap": object})
+    frame["gap"] = np.array([1, 2, 3], np.int32)
+    frame["flag"] = [True, True, False]
+    again = round_trip(frame)
+    assert str(again["gap"].dtype) == "Int32"
+    assert str(again["flag"].dtype) == "boolean"
+
+
+def test_the_list_of_a_pandas_category_is_not_believed():
+    """It may have been read off the rows; the schema's list and order come back."""
+    frame = pandas_frame()
+    frame["word"] = pd.Categorical(["a", None, "zz"])
+    assert header_of(frame, SCHEMA).types["word"] == "category"
+    assert round_trip(frame)["word"].cat.categories.tolist() == ["b", "a", "c"]
+
+
+def test_polars_comes_back_as_polars():
+    frame = pl.DataFrame(
+        {
+            "moment": [dt.datetime(2020, 1, 1), dt.datetime(2020, 6, 1), dt.datetime(2020, 12, 31)],
+            "small": pl.Series([1, 2, 3], dtype=pl.UInt8),
+            "gap": pl.Series([1, None, 3], dtype=pl.Int32),
+            "real": pl.Series([0.0, 100.0, 0.0], dtype=pl.Float32),
+            "word": pl.Series(["a", None, "b"], dtype=pl.Enum(["b", "a", "c"])),
+            "code": pl.Series(["1", "2", "2"], dtype=pl.Categorical),
+            "flag": [True, None, False],
+            "day": [dt.date(2020, 5, day) for day in (1, 2, 3)],
+        }
+    )
+    again = round_trip(frame)
+    assert again.columns == frame.columns
+    assert dict(again.schema) == dict(frame.schema)
+    assert again.drop("moment", "code").equals(frame.drop("moment", "code"))
+    assert again["code"].cast(pl.String).to_list() == ["1", "2", "2"]
+    assert round_trip(frame.with_columns(pl.col("real").cast(pl.Decimal(10, 2)))).schema["real"] == pl.Decimal(10, 2)
+
+
+def test_arrow_comes_back_as_arrow():
+    types = {
+        "word": pa.dictionary(pa.int8(), pa.string()),
+        "small": pa.uint8(),
+        "gap": pa.int64(),
+        "real": pa.decimal128(10, 2),
+        "code": pa.large_string(),
+        "flag": pa.bool_(),
+        "day": pa.date64(),
+        "moment": pa.timestamp("ms", "Europe/Paris"),
+    }
+    plain = {
+        "word": ["a", None, "b"],
+        "small": [1, 2, 3],
+        "gap": [1, None, 3],
+        "real": [decimal.Decimal(0), decimal.Decimal(100), decimal.Decimal(0)],
+        "code": ["1", "2", "2"],
+        "flag": [True, None, False],
+        "day": [dt.date(2020, 5, 1)] * 3,
+        "moment": [dt.datetime(2020, 5, 1)] * 3,
+    }
+    table = pa.table({name: pa.array(values, types[name]) for name, values in plain.items()})
+    again = round_trip(table)
+    assert again.schema == table.schema
+    assert again.drop(["moment"]).to_pydict() == table.drop(["moment"]).to_pydict()
+    assert again.column("word").chunk(0).dictionary.to_pylist() == ["b", "a", "c"]
+
+
+def test_another_kind_of_frame_may_be_asked_for():
+    frame = pandas_frame()
+    table = Encoder(SCHEMA).decode(
+        Encoder(SCHEMA).encode(to_arrow(frame, NAMES).to_batches()[0]), np.random.default_rng(0)
+    )
+    header = header_of(frame, SCHEMA)
+    assert isinstance(dress(table, header, SCHEMA, "polars"), pl.DataFrame)
+    assert dress(table, header, SCHEMA, "arrow").column_names[0] == "word"
+    with pytest.raises(RequestError, match="arrow, pandas or polars"):
+        dress(table, header, SCHEMA, "excel")
+
+
+def test_a_library_that_is_not_there_is_named(monkeypatch):
+    table = pa.table({name: pa.nulls(0) for name in NAMES})
+    monkeypatch.setitem(__import__("sys").modules, "polars", None)
+    with pytest.raises(RequestError, match="polars is not installed"):
+        dress(table, header_of(pandas_frame(), SCHEMA), SCHEMA, "polars")
+
+
+def test_a_header_that_was_made_up_does_no_harm():
+    """The header of a bundle is not trusted: an unknown type leaves the column plain."""
+    table = pa.table({"small": [1, 2]})
+    for frame, text in (
+        ("arrow", "list<item: int8>"),
+        ("arrow", "read_csv"),
+        ("polars", "read_csv"),
+        ("pandas", "nonsense"),
+    ):
+        header = type(header_of(pandas_frame(), SCHEMA))(frame, {"small": text})
+        assert len(dress(table, header, SCHEMA)) == 2
+
+
+OBJECTS = [
+    (None, None),
+    (float("nan"), None),
+    (pd.NaT, None),
+    (np.float32("nan"), None),
+    ("a", "a"),
+    (b"\xff", "\ufffd"),
+    ("\ud800", "?"),
+    (True, "true"),
+    (np.bool_(False), "false"),
+    (3, "3"),
+    (10**5000, str(10**19)),
+    (-(10**5000), str(-(10**19))),
+    (np.int8(4), "4"),
+    (3.0, "3"),
+    (2.5, "2.5"),
+    (float("inf"), "inf"),
+    (decimal.Decimal("1.5"), "1.5"),
+    (decimal.Decimal("1e999999"), "inf"),
+    (decimal.Decimal("sNaN"), None),
+    (dt.date(2020, 1, 2), "2020-01-02"),
+    (dt.datetime(2020, 1, 2, 3), "2020-01-02T03:00:00"),
+    (object(), ""),
+    ([1, 2], ""),
+    ({"a": 1}, ""),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), OBJECTS, ids=map(str, range(len(OBJECTS))))
+def test_python_objects_as_text(value, text):
+    assert _text(value) == text
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "timedelta64[ns]", "period[D]"])
+def test_a_pandas_type_that_holds_no_values_of_ours_is_refused(dtype):
+    frame = pandas_frame()
+    frame["real"] = pd.Series([None, None, None]).astype(dtype)
+    with pytest.raises(DataError, match="'real'"):
+        header_of(frame, SCHEMA)
+
+
+def test_kinds():
+    assert kind_of(pa.table({})) == "arrow"
+    assert kind_of([1, 2]) is None

@@ -1,0 +1,199 @@
+"""The mechanism from the door to the model.
+
+Contract over hostile tables (threat 16), every kind of target, what the release sees.
+"""
+
+import datetime as dt
+import math
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import sfumato
+from sfumato.errors import SchemaError
+from sfumato.mechanisms.tables import plan_tables
+from sfumato.privacy.accounting import Budget
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.privacy.spending import units_of
+from sfumato.schema import Schema
+from tests.conftest import MIXED, make_table
+
+EMPTY = make_table(0)
+
+
+def odd(rows: int, **columns) -> pa.Table:
+    """A table of nulls but for some columns."""
+    table = pa.table({name: pa.nulls(rows, EMPTY.schema.field(name).type) for name in EMPTY.column_names})
+    for name, values in columns.items():
+        table = table.set_column(table.column_names.index(name), name, values)
+    return table
+
+
+HOSTILE = {
+    "no rows": EMPTY,
+    "one row": make_table(1),
+    "two equal rows": pa.concat_tables([make_table(1)] * 2),
+    "all null": odd(300),
+    "one class only": odd(300, ill=pa.array(["yes"] * 300)),
+    "no class of the list": odd(300, ill=pa.array(["perhaps"] * 300)),
+    "wrong types in cells": odd(300, age=pa.array(["forty"] * 150 + ["40"] * 150), member=pa.array(["?"] * 300)),
+    "infinities": odd(300, wage=pa.array([math.inf, -math.inf, math.nan] * 100)),
+    "beyond floats": odd(2, age=pa.array(["1" + "0" * 400, "-1" + "0" * 400])),
+    "constants": odd(300, age=pa.array([7] * 300), wage=pa.array([100.0] * 300)),
+    "far outside": odd(300, born=pa.array([dt.date(1, 1, 1)] * 300), age=pa.array([-(2**62)] * 300)),
+    "objects": make_table(50).to_pandas().astype(object).assign(age=[{"a": 1}, 10**400, None, b"\xff", "7"] * 10),
+}
+
+
+@pytest.mark.parametrize("rows", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_whatever_the_rows_hold_the_path_and_the_spend_are_the_same(rows, adjacency, schema):
+    release = sfumato.release(rows, schema, epsilon=1.0, adjacency=adjacency, ledger=None)
+    usual = sfumato.release(make_table(100), schema, epsilon=1.0, adjacency=adjacency, ledger=None)
+    assert release.statement == usual.statement
+    assert [item.values.shape for item in release.measurements] == [item.values.shape for item in usual.measurements]
+    sample = release.sample(50, frame="arrow")
+    assert sample.schema.names[:1] == ["ill"]
+    assert len(sample) == 50
+    assert np.isfinite(release.log_prob(make_table(20))).all()
+    assert np.allclose(release.predict_proba(make_table(20)).sum(axis=1), 1)
+    assert release.size >= 1
+
+
+def targeted(column: str | None) -> Schema:
+    content = Schema.from_yaml(MIXED).to_content()
+    content.pop("target")
+    return Schema.from_content(content | ({"target": column} if column else {}))
+
+
+@pytest.mark.parametrize("target", [None, "ill", "job", "member", "age", "wage", "debt", "born", "seen"])
+def test_targets_of_every_kind(target):
+    schema = targeted(target)
+    release = sfumato.release(make_table(2_000), schema, epsilon=2.0, ledger=None)
+    sample = release.sample(500)
+    assert len(sample) == 500
+    numeric = target in ("age", "wage", "debt", "born", "seen")
+    assert len(release.measurements) == 1 + numeric
+    assert sum(units_of(item.mu) for item in release.measurements) <= Budget(2.0, 1e-6).units
+    assert release.model.weights.sum() == pytest.approx(1)
+    if numeric:
+        assert 2 <= len(release.model.weights) <= 7
+        with pytest.raises(sfumato.SfumatoError, match="no classes"):
+            release.predict_proba(sample)
+
+
+def test_a_numeric_target_is_learnt():
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 5, 20_000)
+    frame = pd.DataFrame({"x": x, "y": 10 * x + rng.normal(0, 3, 20_000) + 20})
+    schema = Schema.from_yaml(
+        "{sfumato: 1, name: t, target: y, columns: ["
+        "{name: x, type: integer, bounds: [0, 4]}, {name: y, type: number, bounds: [0, 100]}]}"
+    )
+    release = sfumato.release(frame, schema, epsilon=1.0, ledger=None)
+    for value in (0, 4):
+        mean = release.condition({"x": value}).sample(4_000, seed=1)["y"].mean()
+        assert mean == pytest.approx(20 + 10 * value, abs=4)
+
+
+def test_one_column_is_a_table_too():
+    for target in ("", "target: a,"):
+        schema = Schema.from_yaml(f"{{sfumato: 1, name: t, {target} columns: [{{name: a, type: boolean}}]}}")
+        release = sfumato.release(pa.table({"a": [True] * 900 + [False] * 100}), schema, epsilon=1.0, ledger=None)
+        assert release.marginal("a", frame="arrow").column("probability")[1].as_py() == pytest.approx(0.9, abs=0.05)
+        assert release.size == pytest.approx(1000, abs=60)
+
+
+def test_marginals_and_classes_come_out_near_the_truth(schema):
+    table = make_table(20_000)
+    release = sfumato.release(table, schema, epsilon=1.0, ledger=None)
+    assert release.size == pytest.approx(20_000, rel=0.01)
+    for name in ("ill", "member"):
+        value = "yes" if name == "ill" else True
+        share = np.mean([row == value for row in table.column(name).to_pylist()])
+        released = {row["value"]: row for row in release.marginal(name, frame="arrow").to_pylist()}[value]
+        assert released["low"] - 0.01 <= share <= released["high"] + 0.01
+    ages = release.sample(20_000, seed=0, frame="arrow").to_pandas().groupby("ill")["age"].mean()
+    assert ages["yes"] - ages["no"] == pytest.approx(15, abs=2)
+    wage = release.sample(20_000, seed=0, frame="arrow").column("wage").to_numpy()
+    assert (wage == 0.0).mean() == pytest.approx(np.mean(table.column("wage").to_numpy() <= 0), abs=0.03)
+
+
+def test_noise_bands_hold_the_truth():
+    """Over many releases 95 % bands hold the true share of a cell about as often as they say."""
+    schema = Schema.from_yaml("{sfumato: 1, name: t, columns: [{name: a, type: category, values: [x, y, z]}]}")
+    table = pa.table({"a": ["x"] * 500 + ["y"] * 300 + ["z"] * 200})
+    held = []
+    for _ in range(300):
+        rows = sfumato.release(table, schema, epsilon=1.0, ledger=None).marginal("a", frame="arrow").to_pylist()
+        held += [row["low"] <= truth <= row["high"] for row, truth in zip(rows, (0.5, 0.3, 0.2), strict=True)]
+    assert np.mean(held) > 0.9
+
+
+def test_the_plan_is_a_function_of_schema_and_budget_alone(schema):
+    plan = plan_tables(schema, Budget(1.0, 1e-6))
+    assert plan == plan_tables(schema, Budget(1.0, 1e-6))
+    assert plan.mu_target is None
+
+
+def test_a_table_of_too_many_cells_is_refused():
+    values = [str(number) for number in range(4_000)]
+    schema = Schema.from_content(
+        {
+            "sfumato": 1,
+            "name": "t",
+            "target": "b",
+            "columns": [{"name": name, "type": "category", "values": values} for name in "ab"],
+        }
+    )
+    with pytest.raises(SchemaError, match="4000 x 4000 cells"):
+        sfumato.release(pa.table({"a": ["1"], "b": ["1"]}), schema, epsilon=1.0, ledger=None)
+
+
+class TestOnlyTheSchemaDecides:
+    """Threat 6: nothing about the domain is read off the rows. With test noise the released bytes are equal."""
+
+    def content(self, table, schema):
+        release = sfumato.release(table, schema, epsilon=1.0, ledger=None, seed=3)
+        return [item.values.tobytes() for item in release.measurements], release.model.to_parts()[1]
+
+    def with_row(self, **values):
+        table = make_table(300)
+        row = {name: table.column(name)[0].as_py() for name in table.column_names}
+        types = {name: table.schema.field(name).type for name in table.column_names}
+        extra = pa.table({name: pa.array([value], types[name]) for name, value in (row | values).items()})
+        return pa.concat_tables([table, extra])
+
+    def same(self, schema, left, right):
+        (values, model), (others, another) = self.content(left, schema), self.content(right, schema)
+        assert values == others
+        assert model.equals(another)
+
+    def test_an_outlier_is_its_clamped_value(self, schema):
+        self.same(schema, self.with_row(wage=1e300), self.with_row(wage=1000.0))
+        self.same(schema, self.with_row(age=-(10**15)), self.with_row(age=0))
+        self.same(schema, self.with_row(born=dt.date(1500, 1, 1)), self.with_row(born=dt.date(1920, 1, 1)))
+
+    def test_an_unseen_category_is_the_place_that_the_schema_names(self, schema):
+        self.same(schema, self.with_row(job="astronaut"), self.with_row(job=None))
+        self.same(schema, self.with_row(ill="perhaps"), self.with_row(ill="yes"))
+
+    def test_a_column_that_the_schema_does_not_name_has_no_say(self, schema):
+        self.same(schema, self.with_row(not_in_the_schema="x"), self.with_row(not_in_the_schema="y"))
+
+    def test_new_names_change_nothing_else(self, schema):
+        renamed = Schema.from_yaml(MIXED.replace("name: age", "name: years"))
+        values, _ = self.content(make_table(300), schema)
+        others, _ = self.content(
+            make_table(300).rename_columns(["years" if n == "age" else n for n in EMPTY.column_names]), renamed
+        )
+        assert values == others
+
+    def test_noise_follows_the_schema_and_not_the_scale_of_the_data(self, schema):
+        """Threat 7: data times a thousand, ten times the rows: the same noise."""
+        sigmas = set()
+        for table in (make_table(300), make_table(3_000), self.with_row(wage=1e9)):
+            sigmas |= {item.sigma for item in sfumato.release(table, schema, epsilon=1.0, ledger=None).measurements}
+        assert len(sigmas) == 1

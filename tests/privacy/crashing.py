@@ -1,0 +1,115 @@
+"""Several writers, killed again and again in the middle of a release: what the ledger says afterwards.
+
+python -m tests.privacy.crashing [trials]
+"""
+
+import multiprocessing as mp
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from sfumato.errors import LedgerError, OverBudget
+from sfumato.privacy.accounting import Budget
+from sfumato.privacy.ledger import Ledger
+
+LIMIT = Budget(1.0, 1e-6)
+WRITERS = 4
+
+Writer = Callable[[Ledger, Path, int], None]
+
+
+def honest(ledger: Ledger, seen: Path, units: int) -> None:
+    """Reserve, then let the release be seen, then commit: as the custodian does."""
+    reservation = ledger.reserve("clinic", units, {})
+    show(seen, units)
+    ledger.commit(reservation, "statement")
+
+
+def show(seen: Path, units: int) -> None:
+    """Let the world see a release of this cost: one line in a file that everybody appends to."""
+    with seen.open("ab", buffering=0) as file:
+        file.write(f"{units}\n".encode())
+
+
+@dataclass
+class Outcome:
+    """What happened in some trials."""
+
+    kills: int = 0
+    releases: int = 0
+    trials_at_the_limit: int = 0
+    overspent: int = 0
+    unrecorded: int = 0
+    corrupt: int = 0
+
+    def __add__(self, other: "Outcome") -> "Outcome":
+        return Outcome(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+
+def work(write: Writer, path: Path, seen: Path) -> None:
+    """A writer: releases of random cost until the limit refuses again and again."""
+    rng, ledger = random.Random(os.getpid()), Ledger(path)
+    while True:
+        try:
+            write(ledger, seen, rng.randint(LIMIT.units // 400, LIMIT.units // 40))
+        except OverBudget:
+            if rng.random() < 0.05:
+                return
+
+
+def trial(write: Writer = honest, seconds: float = 1.5) -> Outcome:
+    """Four writers on one ledger; one of them is killed every few hundredths of a second and started anew."""
+    context = mp.get_context("fork")
+    with tempfile.TemporaryDirectory() as folder:
+        path, seen = Path(folder) / "ledger.sqlite", Path(folder) / "seen"
+        Ledger(path).set_limit("clinic", LIMIT)
+
+        def start() -> mp.process.BaseProcess:
+            process = context.Process(target=work, args=(write, path, seen))
+            process.start()
+            return process
+
+        writers, end, kills = [start() for _ in range(WRITERS)], time.monotonic() + seconds, 0
+        while time.monotonic() < end:
+            time.sleep(random.uniform(0.01, 0.05))
+            one = random.randrange(WRITERS)
+            kills += kill(writers[one])
+            writers[one] = start()
+        for writer in writers:
+            kill(writer)
+        return judge(path, seen, kills)
+
+
+def kill(process: mp.process.BaseProcess) -> int:
+    """End a writer that this trial started, at once."""
+    alive = process.is_alive()
+    if alive and process.pid is not None:
+        os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    return int(alive)
+
+
+def judge(path: Path, seen: Path, kills: int) -> Outcome:
+    """What the ledger says against what was seen."""
+    shown = [int(line) for line in seen.read_text().split()] if seen.exists() else []
+    try:
+        account = Ledger(path).account("clinic")
+    except LedgerError:
+        return Outcome(kills, len(shown), 0, 0, 0, 1)
+    full = account.spent > LIMIT.units - LIMIT.units // 40
+    return Outcome(kills, len(shown), full, account.spent > LIMIT.units, sum(shown) > account.spent, 0)
+
+
+def trials(count: int, write: Writer = honest) -> Outcome:
+    """Several trials, added up."""
+    return sum((trial(write) for _ in range(count)), Outcome())
+
+
+if __name__ == "__main__":
+    print(trials(int(sys.argv[1]) if len(sys.argv) > 1 else 25))

@@ -1,0 +1,227 @@
+"""Threats 1, 2, 3 and 12 of the noise, each with a figure to pass and a fault that it must see."""
+
+import math
+import multiprocessing as mp
+
+import mpmath
+import numpy as np
+import opendp.prelude as dp
+import pytest
+from scipy import stats
+
+from sfumato.privacy import noise
+from sfumato.privacy.noise import SecureNoise, SeededNoise, box_muller, refine, rounded_gaussian, secure_words
+
+dp.enable_features("contrib")
+
+
+def law_p_value(draws: np.ndarray, sigma: float) -> float:
+    """The chi-squared p-value of draws against the rounded normal law."""
+    reach = math.ceil(4.2 * sigma) + 1
+    edges = np.arange(-reach, reach + 1) + 0.5
+    cumulative = stats.norm.cdf(edges / sigma)
+    expected = np.diff(np.concatenate(([0.0], cumulative, [1.0]))) * len(draws)
+    seen = np.bincount(np.searchsorted(edges, draws), minlength=len(expected))
+    enough = expected >= 10
+    pooled = [np.append(counts[enough], counts[~enough].sum()) for counts in (seen, expected)]
+    if pooled[1][-1] == 0:
+        pooled = [counts[:-1] for counts in pooled]
+    return float(stats.chisquare(*pooled).pvalue)
+
+
+def test_the_law_is_exact_in_60_million_draws():
+    p_values = [
+        law_p_value(rounded_gaussian(sigma, 10**6, secure_words), sigma)
+        for sigma in (0.4, 1.0, 3.7, 50.0)
+        for _ in range(15)
+    ]
+    assert stats.kstest(p_values, "uniform").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("factor", [0.98, 1.02])
+def test_two_percent_of_wrong_scale_is_seen(factor):
+    for sigma in (1.0, 50.0):
+        assert law_p_value(rounded_gaussian(factor * sigma, 10**6, secure_words), sigma) < 1e-12
+
+
+def test_the_slow_path_has_the_same_law(monkeypatch):
+    def undecided(a, b, sigma):
+        value, bound = box_muller(a, b, sigma)
+        return value, np.full_like(bound, np.inf)
+
+    monkeypatch.setattr(noise, "box_muller", undecided)
+    for sigma in (1.0, 3.7):
+        assert law_p_value(rounded_gaussian(sigma, 30_000, secure_words), sigma) > 1e-4
+
+
+def test_two_samples_agree_with_opendp():
+    sigma, count = 3.0, 40_000
+    theirs = dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float), scale=sigma)(
+        [0] * count
+    )
+    ours = rounded_gaussian(sigma, count, secure_words)
+    cut = np.arange(-9, 11) - 0.5
+    table = [np.histogram(np.clip(draws, -9, 9), cut)[0] for draws in (ours, theirs)]
+    assert stats.chi2_contingency(table).pvalue > 1e-4
+
+
+def exact_pair(a: int, b: int, sigma: float) -> tuple[mpmath.mpf, mpmath.mpf]:
+    """The two normal values in the middle of what the words leave open, in 250-bit arithmetic."""
+    u = (mpmath.mpf(a) + 0.5) / 2**64
+    v = (mpmath.mpf(b) + 0.5) / 2**64
+    radius = sigma * mpmath.sqrt(-2 * mpmath.log(u))
+    return radius * mpmath.cos(2 * mpmath.pi * v), radius * mpmath.sin(2 * mpmath.pi * v)
+
+
+def words_to_try(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Random words, and those near 0, near 2**64, near quarter turns and near the edge of the bound."""
+    edges = [
+        0,
+        1,
+        2,
+        3,
+        1 << 23,
+        1 << 24,
+        (1 << 24) + 1,
+        1 << 40,
+        1 << 62,
+        (1 << 63) - 1,
+        1 << 63,
+        (1 << 63) + 1,
+        3 << 62,
+    ]
+    extreme = np.array([*edges, *(2**64 - 1 - edge for edge in edges)], dtype=np.uint64)
+    a, b = (grid.ravel() for grid in np.meshgrid(extreme, extreme))
+    random = secure_words(2 * count).reshape(2, -1)
+    return np.concatenate((a, random[0])), np.concatenate((b, random[1]))
+
+
+def worst_error(sigma: float, count: int) -> float:
+    """The largest distance between the float pair and the exact one, as a share of the bound."""
+    a, b = words_to_try(count)
+    value, bound = box_muller(a, b, sigma)
+    worst = 0.0
+    with mpmath.workprec(250):
+        for i in np.flatnonzero(np.isfinite(bound)):
+            for float_value, exact in zip(value[:, i], exact_pair(int(a[i]), int(b[i]), sigma), strict=True):
+                worst = max(worst, float(abs(exact - float_value) / bound[i]))
+    return worst
+
+
+def test_the_float_bound_holds_on_this_machine_with_half_to_spare():
+    assert worst_error(2.0**20, 50_000) <= 0.5
+    assert worst_error(3.7, 50_000) <= 0.5
+
+
+def test_the_bound_test_sees_a_bound_that_is_too_small(monkeypatch):
+    monkeypatch.setattr(noise, "_RELATIVE_ERROR", 2.0**-53)
+    assert worst_error(3.7, 2_000) > 0.5
+
+
+def test_no_decided_draw_is_rounded_wrongly():
+    a, b = words_to_try(20_000)
+    sigma = 2.0**20
+    value, bound = box_muller(a, b, sigma)
+    nearest = np.floor(value + 0.5)
+    decided = np.flatnonzero((0.5 - np.abs(value - nearest) > bound).all(axis=0))
+    assert len(decided) > 19_000
+    with mpmath.workprec(250):
+        for i in decided:
+            for rounded, exact in zip(nearest[:, i], exact_pair(int(a[i]), int(b[i]), sigma), strict=True):
+                assert int(rounded) == int(mpmath.floor(exact + 0.5))
+
+
+def test_refinement_decides_next_to_a_half():
+    """The sum with one half is exact: 53 bits would round 2.5 - 2**-200 up."""
+    interval = mpmath.MPIntervalContext()
+    interval.prec = 300
+    just_below = interval.mpf(5) / 2 - interval.mpf(2) ** -200
+    assert noise._decided(just_below) == 2
+    assert noise._decided(interval.mpf(5) / 2) == 3
+    assert noise._decided(interval.mpf([2.4, 2.6])) is None
+    assert refine(0, 0, 3.0, secure_words)[0] >= 28  # the far tail: sqrt(-2 log 2**-64) = 9.4
+    assert refine(2**64 - 1, 0, 3.0, secure_words) == (0, 0)
+
+
+def finest_bit(values: np.ndarray) -> np.ndarray:
+    """The power of two of each number's last binary digit: what the precision attack looks at."""
+    mantissa, exponent = np.frexp(values)
+    whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
+    last = np.maximum(whole & -whole, 1)
+    return exponent - 53 + np.log2(last)
+
+
+def precision_advantage(release, draws: int) -> float:
+    """How much more often some precision occurs without the record than the promise of any epsilon allows.
+
+    Never with it.
+    """
+    without, with_record = (finest_bit(release(x, draws)) for x in (0, 1))
+    return max(
+        (float((without < limit).mean()) for limit in range(-80, 60) if not (with_record < limit).any()), default=0.0
+    )
+
+
+@pytest.mark.parametrize("sigma", [1.0, 8.0, 64.0, 1024.0])
+def test_the_precision_attack_finds_nothing(sigma):
+    advantage = precision_advantage(lambda x, n: (x + rounded_gaussian(sigma, n, secure_words)).astype(float), 10**6)
+    assert advantage <= 1e-5
+
+
+def test_the_precision_attack_breaks_float_noise():
+    rng = np.random.default_rng()
+    assert precision_advantage(lambda x, n: x + rng.standard_normal(n), 10**6) > 0.2
+
+
+def test_neighbours_differ_no_more_than_the_gaussian_allows():
+    """The hockey-stick divergence of two rounded laws, summed over integers, never exceeds the Gaussian's."""
+    for sigma in (0.5, 1.0, 3.0, 10.0):
+        k = np.arange(-int(40 * sigma) - 5, int(40 * sigma) + 5)
+        here, there = (stats.norm.cdf((k + 0.5 - x) / sigma) - stats.norm.cdf((k - 0.5 - x) / sigma) for x in (0, 1))
+        for epsilon in (0.1, 1.0, 2.0):
+            rounded = np.maximum(here - math.exp(epsilon) * there, 0).sum()
+            mu = 1 / sigma
+            ideal = stats.norm.cdf(-epsilon / mu + mu / 2) - math.exp(epsilon) * stats.norm.cdf(-epsilon / mu - mu / 2)
+            assert rounded <= ideal + 1e-12
+
+
+def _child(queue):
+    queue.put(secure_words(10_000).tobytes())
+
+
+def test_64_forked_workers_share_no_word():
+    context = mp.get_context("fork")
+    queue = context.Queue()
+    words = []
+    for _ in range(8):  # eight at a time
+        workers = [context.Process(target=_child, args=(queue,)) for _ in range(8)]
+        for worker in workers:
+            worker.start()
+        words += [np.frombuffer(queue.get(), dtype=np.uint64) for _ in workers]
+        for worker in workers:
+            worker.join()
+    drawn = np.concatenate(words)
+    assert len(np.unique(drawn)) == len(drawn) == 640_000
+
+
+def test_secure_noise_never_repeats_and_seeded_noise_always_does():
+    assert SecureNoise().private
+    assert not SeededNoise(1).private
+    assert not np.array_equal(SecureNoise().rounded_gaussian(100, 50), SecureNoise().rounded_gaussian(100, 50))
+    first, second = SeededNoise(1), SeededNoise(1)
+    assert np.array_equal(first.rounded_gaussian(100, 50), second.rounded_gaussian(100, 50))
+    assert not np.array_equal(first.rounded_gaussian(100, 50), SeededNoise(1).rounded_gaussian(100, 50))
+    assert law_p_value(SeededNoise(7).rounded_gaussian(3.7, 10**6), 3.7) > 1e-4
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7, 300_001])
+def test_any_number_of_draws(size):
+    draws = rounded_gaussian(5.0, size, secure_words)
+    assert draws.shape == (size,)
+    assert draws.dtype == np.int64
+
+
+@pytest.mark.parametrize("sigma", [0.0, -1.0, math.nan, math.inf, 2.0**41])
+def test_a_sigma_out_of_reach_is_refused(sigma):
+    with pytest.raises(ValueError, match="sigma"):
+        rounded_gaussian(sigma, 3, secure_words)

@@ -1,0 +1,62 @@
+import dataclasses
+import json
+
+import pytest
+
+import sfumato
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.privacy.statement import PrivacyStatement
+from tests.conftest import MIXED, make_table
+
+
+def released(**options) -> PrivacyStatement:
+    return sfumato.release(
+        make_table(30), sfumato.Schema.from_yaml(MIXED), epsilon=1.0, **{"ledger": None, **options}
+    ).statement
+
+
+def test_json_goes_out_and_comes_back():
+    statement = released()
+    again = PrivacyStatement.from_content(json.loads(json.dumps(statement.to_content())))
+    assert again == statement
+    assert again.hash == statement.hash
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "promise", "open_things"),
+    [
+        (Adjacency.ADD_REMOVE, "Whether any one record was in the table or not", 5),
+        (Adjacency.REPLACE, "Whatever values any one record had", 6),
+        (Adjacency.LABEL, "Whatever target value any one record had", 6),
+    ],
+)
+def test_each_adjacency_has_its_own_promise(adjacency, promise, open_things):
+    statement = released(adjacency=adjacency)
+    assert statement.promise.startswith(promise)
+    assert f"{adjacency} adjacency" in statement.promise
+    assert len(statement.not_protected) == open_things
+
+
+def test_what_a_plan_does_not_spend_is_said():
+    statement = released()
+    half = dataclasses.replace(statement, units_spent=statement.units_spent // 2)
+    assert half.remainder == "50.0% of the budget is left: what was spent is epsilon 0.6889 at the same delta."
+    assert "epsilon 0 " in dataclasses.replace(statement, units_spent=0).remainder
+
+
+def test_a_seeded_release_cannot_carry_the_promise():
+    statement = released(seed=1)
+    assert statement.seeded
+    assert "NOT PRIVATE" in statement.promise
+    assert "differential privacy" not in statement.promise
+    assert statement.label == "seeded: not private"
+
+
+def test_the_ledger_knows_the_statement_and_the_statement_the_ledger(tmp_path):
+    ledger = sfumato.Ledger(tmp_path / "l.sqlite")
+    statement = released(ledger=ledger)
+    reserve, commit = ledger.entries()
+    assert (reserve.kind, commit.kind) == ("reserve", "commit")
+    assert statement.reservation == reserve.hash
+    assert json.loads(commit.detail)["statement"] == statement.hash
+    assert reserve.units == statement.units_budget >= statement.units_spent

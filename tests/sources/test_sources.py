@@ -1,0 +1,245 @@
+"""The same sum from every kind of storage, to the bit; bad storage is refused by its header alone."""
+
+import gzip
+import itertools
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+
+from sfumato.encoding import Encoder
+from sfumato.errors import DataError
+from sfumato.mechanisms.tables.grids import fine_grid
+from sfumato.sources import files, open_source
+from sfumato.statistics import Cells
+from tests.conftest import make_table
+
+
+@pytest.fixture
+def cells(schema):
+    grids = {name: fine_grid(codes) for name, codes in Encoder(schema).columns.items()}
+    return Cells(tuple((name, "ill") for name in schema.features), grids, "ill")
+
+
+def as_csv(table: pa.Table) -> pa.Table:
+    """The table as CSV can hold it."""
+    return table.set_column(table.column_names.index("seen"), "seen", table.column("seen").cast(pa.string()))
+
+
+@pytest.fixture
+def storages(tmp_path, table):
+    """The same records in every kind of storage that this version reads."""
+    pyarrow.parquet.write_table(table, tmp_path / "one.parquet", row_group_size=37)
+    folder = tmp_path / "many"
+    (folder / "below").mkdir(parents=True)
+    for part in range(5):
+        pyarrow.parquet.write_table(
+            table.slice(80 * part, 80), folder / ("below" if part % 2 else "") / f"part-{part}.parquet"
+        )
+    (folder / "_SUCCESS").write_text("")
+    (folder / ".hidden.parquet").write_text("not for us")
+    pyarrow.csv.write_csv(as_csv(table), tmp_path / "one.csv")
+    text = (tmp_path / "one.csv").read_bytes()
+    (tmp_path / "one.csv.gz").write_bytes(gzip.compress(text))
+    (tmp_path / "bom.csv").write_bytes(b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n"))
+    pyarrow.csv.write_csv(as_csv(table), tmp_path / "one.tsv", pyarrow.csv.WriteOptions(delimiter="\t"))
+    frame = table.to_pandas()
+    return {
+        "arrow": table,
+        "arrow in pieces": pa.concat_tables([table.slice(0, 1), table.slice(1, 200), table.slice(201)]),
+        "arrow backwards": table.take(pa.array(np.arange(len(table))[::-1])),
+        "arrow dictionaries": table.set_column(2, "job", table.column("job").dictionary_encode()),
+        "record batch": table.combine_chunks().to_batches()[0],
+        "dataset": pyarrow.dataset.dataset(tmp_path / "one.parquet"),
+        "pandas": frame,
+        "pandas objects": frame.astype(object),
+        "pandas categories": frame.astype({"job": "category", "ill": "category"}),
+        "polars": pl.from_arrow(table),
+        "polars categories": pl.from_arrow(table).with_columns(pl.col("job").cast(pl.Categorical)),
+        "parquet": tmp_path / "one.parquet",
+        "parquet folder": folder,
+        "csv": tmp_path / "one.csv",
+        "csv by name": str(tmp_path / "one.csv"),
+        "csv packed": tmp_path / "one.csv.gz",
+        "csv with a mark": tmp_path / "bom.csv",
+        "tsv": tmp_path / "one.tsv",
+    }
+
+
+def test_every_storage_gives_the_same_sum_to_the_bit(storages, schema, cells):
+    sums = {kind: open_source(data, schema).sum(cells) for kind, data in storages.items()}
+    reference = sums["arrow"]
+    assert reference.sum() == 400 * len(cells.tables)
+    for kind, total in sums.items():
+        assert np.array_equal(total, reference), kind
+        assert total.dtype == np.int64
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7, 16])
+def test_any_partition_gives_the_same_sum(tmp_path, schema, cells, table, parts):
+    """Threat 4: the same bits for 1, 2, 7 and 16 files and any row groups."""
+    bounds = np.linspace(0, 400, parts + 1).astype(int)
+    for number, (start, stop) in enumerate(itertools.pairwise(bounds)):
+        pyarrow.parquet.write_table(
+            table.slice(start, stop - start), tmp_path / f"{number}.parquet", row_group_size=1 + number * 3
+        )
+    assert np.array_equal(open_source(tmp_path, schema).sum(cells), open_source(table, schema).sum(cells))
+
+
+def check_order_does_not_matter(summed) -> None:
+    """Sums of the same values in two orders and two splits are the same."""
+    values = np.random.default_rng(3).lognormal(0, 8, 100_000)
+    forward, backward = summed([values]), summed([values[::-1]])
+    assert forward == backward == summed(np.array_split(values, 7))
+
+
+def test_integer_sums_do_not_see_the_order_and_float_sums_do():
+    lattice = 2.0**20
+    check_order_does_not_matter(
+        lambda parts: sum(int(np.trunc(np.clip(part, 0, 1) * lattice).astype(np.int64).sum()) for part in parts)
+    )
+    with pytest.raises(AssertionError):
+        check_order_does_not_matter(lambda parts: sum(float(np.cumsum(part)[-1]) for part in parts))
+
+
+def test_the_header_keeps_order_and_types_and_nothing_else(storages, schema):
+    header = open_source(storages["pandas"], schema).header
+    assert list(header.types) == ["ill", "age", "job", "wage", "debt", "born", "seen", "member"]
+    assert open_source(storages["parquet"], schema).header.types["born"] == "date32[day]"
+    assert set(open_source(storages["csv"], schema).header.types.values()) == {"null"}
+
+
+def test_a_file_is_read_anew_for_every_sum(tmp_path, schema, cells, table):
+    pyarrow.parquet.write_table(table, tmp_path / "one.parquet")
+    source = open_source(tmp_path / "one.parquet", schema)
+    assert np.array_equal(source.sum(cells), source.sum(cells))
+
+
+def test_only_named_columns_are_read(tmp_path, schema, cells, table, monkeypatch):
+    asked = []
+    real = files._read_parquet
+
+    def spy(storages, names):
+        asked.append(names)
+        return real(storages, names)
+
+    monkeypatch.setattr(files, "_read_parquet", spy)
+    pyarrow.parquet.write_table(table, tmp_path / "one.parquet")
+    source = open_source(tmp_path / "one.parquet", schema)
+    source.sum(Cells((("age",),), {"age": cells.grids["age"]}, None))
+    assert asked == [("age",)]
+
+
+class TestRefusedByTheHeader:
+    def test_a_column_that_is_not_there(self, schema, table):
+        with pytest.raises(DataError, match=r"has no column 'wage' \(did you mean 'wages'\?\)"):
+            open_source(
+                table.rename_columns([{"wage": "wages"}.get(name, name) for name in table.column_names]), schema
+            )
+
+    def test_a_column_that_is_there_twice(self, schema, table):
+        with pytest.raises(DataError, match="more than one column 'age'"):
+            open_source(table.append_column("age", table.column("age")), schema)
+        twice = pd.concat([table.to_pandas(), table.to_pandas()[["age"]]], axis=1)
+        with pytest.raises(DataError, match="more than one column 'age'"):
+            open_source(twice, schema)
+
+    def test_one_file_of_many_lacks_a_column(self, tmp_path, schema, table):
+        pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+        pyarrow.parquet.write_table(table.drop(["age"]), tmp_path / "b.parquet")
+        with pytest.raises(DataError, match=r"b\.parquet has no column 'age'"):
+            open_source(tmp_path, schema)
+
+    def test_a_type_that_cannot_hold_the_values(self, schema, table):
+        lists = table.set_column(1, "age", pa.array([[1]] * 400))
+        with pytest.raises(DataError, match=r"stores column 'age' as list.*cannot be read as integer"):
+            open_source(lists, schema)
+        dates = table.set_column(1, "age", table.column("born"))
+        with pytest.raises(DataError, match="'age' as date32"):
+            open_source(dates, schema)
+
+    def test_a_polars_object(self, schema, table):
+        frame = pl.from_arrow(table).with_columns(pl.Series("age", [object()] * 400, dtype=pl.Object))
+        with pytest.raises(DataError, match="'age' as Object"):
+            open_source(frame, schema)
+
+    @pytest.mark.parametrize("name", ["none.parquet", "none.csv", "nowhere"])
+    def test_a_path_that_leads_nowhere(self, tmp_path, schema, name):
+        with pytest.raises(DataError, match="does not exist"):
+            open_source(tmp_path / name, schema)
+
+    def test_a_folder_without_tables_or_with_two_kinds(self, tmp_path, schema, table):
+        with pytest.raises(DataError, match=r"holds no \.parquet"):
+            open_source(tmp_path, schema)
+        pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+        pyarrow.csv.write_csv(as_csv(table), tmp_path / "b.csv")
+        with pytest.raises(DataError, match="mixes CSV and Parquet"):
+            open_source(tmp_path, schema)
+
+    @pytest.mark.parametrize("content", [b"", b"not a table", b"PAR1\x00\x00PAR1"])
+    def test_a_file_that_is_no_parquet(self, tmp_path, schema, content):
+        (tmp_path / "bad.parquet").write_bytes(content)
+        with pytest.raises(DataError, match="cannot be read as Parquet"):
+            open_source(tmp_path / "bad.parquet", schema)
+
+    def test_a_csv_that_has_no_header(self, tmp_path, schema):
+        (tmp_path / "empty.csv").write_bytes(b"")
+        with pytest.raises(DataError, match="no column 'age'"):
+            open_source(tmp_path / "empty.csv", schema)
+        (tmp_path / "bad.csv.gz").write_bytes(b"not packed")
+        with pytest.raises(DataError, match="cannot be read as CSV"):
+            open_source(tmp_path / "bad.csv.gz", schema)
+
+    def test_another_kind_of_file_or_thing(self, tmp_path, schema):
+        (tmp_path / "a.xlsx").write_bytes(b"")
+        with pytest.raises(DataError, match=r"neither \.parquet"):
+            open_source(tmp_path / "a.xlsx", schema)
+        with pytest.raises(DataError, match="a dict cannot be released"):
+            open_source({"age": [1]}, schema)
+
+
+def test_lines_that_are_no_records_are_left_out(tmp_path, schema, cells, table):
+    """A ragged line of a CSV file is no record, whatever it says.
+
+    Quoted line ends and bytes that are no text are no trouble.
+    """
+    pyarrow.csv.write_csv(as_csv(table), tmp_path / "good.csv")
+    good = (tmp_path / "good.csv").read_text().splitlines(keepends=True)
+    columns = good[0].count(",") + 1
+    (tmp_path / "ragged.csv").write_text(
+        "".join([*good[:200], "only,three,fields\n", ",".join(["x"] * (columns + 3)) + "\n", *good[200:]])
+    )
+    assert np.array_equal(
+        open_source(tmp_path / "ragged.csv", schema).sum(cells), open_source(tmp_path / "good.csv", schema).sum(cells)
+    )
+    odd = good[1].encode().replace(b'"secret 0"', b'"two\nlines and \xff\xfe"')
+    assert odd != good[1].encode()
+    (tmp_path / "odd.csv").write_bytes("".join(good[:1]).encode() + odd + "".join(good[2:]).encode())
+    assert np.array_equal(
+        open_source(tmp_path / "odd.csv", schema).sum(cells), open_source(tmp_path / "good.csv", schema).sum(cells)
+    )
+
+
+def test_header_only_files_have_no_records(tmp_path, schema, cells, table):
+    pyarrow.parquet.write_table(table.slice(0, 0), tmp_path / "none.parquet")
+    pyarrow.csv.write_csv(as_csv(table.slice(0, 0)), tmp_path / "none.csv")
+    for data in (tmp_path / "none.parquet", tmp_path / "none.csv", table.slice(0, 0), table.slice(0, 0).to_pandas()):
+        assert not open_source(data, schema).sum(cells).any()
+
+
+def test_files_that_break_while_they_are_read_say_nothing(tmp_path, schema, cells):
+    table = make_table(5_000)
+    path = tmp_path / "broken.parquet"
+    pyarrow.parquet.write_table(table, path, compression="NONE", use_dictionary=False)
+    data = bytearray(path.read_bytes())
+    data[4:60_000] = b"\xee" * (60_000 - 4)
+    path.write_bytes(data)
+    with pytest.raises(DataError, match="could not be read to its end") as error:
+        open_source(path, schema).sum(cells)
+    assert error.value.__context__ is None
+    assert error.value.__cause__ is None

@@ -1,0 +1,50 @@
+"""One hunter for all statistics: nothing moves a sum further than claimed, and the claim is not slack either."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.statistics import Cells, Grid, Stacked
+from tests.statistics.hunting import holds
+
+CODES = {"a": 5, "b": 1000, "c": 3, "label": 4}
+GRIDS = {name: Grid.of_cells(np.arange(size) * min(size, 7) // size) for name, size in CODES.items()}
+MERGED = {**GRIDS, "b": Grid.of_cells(np.arange(1000) % 13 // 5)}
+
+ONE_WAY = Cells((("a", "label"), ("b", "label"), ("c", "label")), GRIDS, "label")
+PAIRS = Cells((("a", "b", "label"), ("b", "c"), ("label",)), MERGED, "label")
+STATISTICS = {
+    "one-way": ONE_WAY,
+    "pairs": PAIRS,
+    "single": Cells((("label",),), GRIDS, "label"),
+    "stack": Stacked((ONE_WAY, PAIRS), (1.0, 0.25)),
+    "stack of stacks": Stacked((Stacked((PAIRS,), (3.0,)), ONE_WAY), (0.5, 2.0)),
+}
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("statistic", STATISTICS.values(), ids=STATISTICS)
+def test_no_neighbour_moves_a_sum_further_than_claimed(statistic, adjacency):
+    never_further, attained = holds(statistic, adjacency, CODES, "label")
+    assert never_further
+    assert attained
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("statistic", STATISTICS.values(), ids=STATISTICS)
+def test_the_hunter_finds_a_halved_claim(statistic, adjacency):
+    class Halved(type(statistic)):
+        def sensitivity(self, adjacency):
+            return super().sensitivity(adjacency) / 2
+
+    fields = {field.name: getattr(statistic, field.name) for field in dataclasses.fields(statistic)}
+    never_further, _ = holds(Halved(**fields), adjacency, CODES, "label")
+    assert not never_further
+
+
+def test_tables_without_the_label_do_not_see_it():
+    features = Cells((("a",), ("b", "c")), GRIDS, "label")
+    assert features.sensitivity(Adjacency.LABEL) == 0
+    assert features.sensitivity(Adjacency.REPLACE) == 2

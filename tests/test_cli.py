@@ -1,0 +1,319 @@
+"""The command line: what it prints, what it writes, and how it exits."""
+
+import json
+import resource
+import subprocess
+import sys
+
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from typer.testing import CliRunner
+
+import sfumato
+from sfumato import custodian
+from sfumato.cli import app
+from tests.conftest import MIXED, make_table
+
+COMMANDS = (
+    ["demo"], ["release"], ["sample"], ["inspect"], ["verify"], ["report"],
+    ["schema", "init"], ["schema", "check"], ["ledger", "show"], ["ledger", "set-limit"], ["ledger", "export"],
+)  # fmt: skip
+
+
+@pytest.fixture
+def place(tmp_path):
+    pyarrow.parquet.write_table(make_table(500), tmp_path / "t.parquet")
+    (tmp_path / "s.yaml").write_text(MIXED)
+    return tmp_path
+
+
+def run(*words: object):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def release(place, *more, out="b.sfumato", epsilon="1"):
+    return run(
+        "release", place / "t.parquet", "--schema", place / "s.yaml", "--epsilon", epsilon, "--out", place / out, *more
+    )
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help_has_an_example(command):
+    shown = run(*command, "--help")
+    assert shown.exit_code == 0
+    assert f"sfumato {' '.join(command)}" in flat(shown.output)
+    assert "Example:" in shown.output
+
+
+def test_help_lists_the_commands_of_this_version_and_no_stub():
+    shown = run("--help").output
+    for command in ("demo", "release", "sample", "inspect", "verify", "report", "schema", "ledger"):
+        assert command in shown
+    for later in ("plan", "audit", "evaluate"):
+        assert later not in shown
+    assert run("--version").output == f"sfumato {sfumato.__version__}\n"
+
+
+def test_the_whole_path(place):
+    done = release(place)
+    assert done.exit_code == 0, done.output
+    assert "b.sfumato holds the release" in flat(done.output)
+    assert "(1, 1e-06)-differential privacy for one record, add-remove adjacency" in flat(done.output)
+    assert "100.0% of the budget" in done.output
+    assert "dataset mixed has spent epsilon 1, no limit set at delta 1e-06 in 1 release." in flat(done.output)
+
+    checked = run("verify", place / "b.sfumato")
+    assert checked.exit_code == 0
+    assert checked.output.count(" ok ") == 8
+
+    shown = flat(run("inspect", place / "b.sfumato").output)
+    assert "name: age type: integer bounds: [0, 99]" in shown
+    assert "not protected" in shown
+
+    drawn = run(
+        "sample",
+        place / "b.sfumato",
+        "-n",
+        70,
+        "--given",
+        "age=40..60,job=cook|nurse",
+        "--seed",
+        1,
+        "--out",
+        place / "s.parquet",
+    )
+    assert drawn.exit_code == 0
+    table = pyarrow.parquet.read_table(place / "s.parquet")
+    assert len(table) == 70
+    stored = pyarrow.parquet.read_schema(place / "t.parquet")
+    assert table.schema == stored.remove(stored.get_field_index("not_in_the_schema"))
+    assert set(table.column("job").to_pylist()) <= {"cook", "nurse"}
+
+    assert run("sample", place / "b.sfumato", "--out", place / "s.csv").exit_code == 0
+    assert pyarrow.csv.read_csv(place / "s.csv").column_names == table.column_names
+
+    assert run("report", place / "b.sfumato", "--out", place / "r.html").exit_code == 0
+    assert (place / "r.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_sample_of_a_frame_release_can_be_written(place, schema):
+    sfumato.release(make_table(200).to_pandas(), schema, epsilon=1.0).save(place / "p.sfumato")
+    assert run("sample", place / "p.sfumato", "-n", 5, "--out", place / "p.parquet").exit_code == 0
+    assert pyarrow.parquet.read_table(place / "p.parquet").column_names[0] == "ill"
+
+
+def test_a_seeded_release_says_so_everywhere(place):
+    done = release(place, "--seed", 7)
+    assert done.exit_code == 0
+    assert "NOT PRIVATE" in done.output
+    checked = run("verify", place / "b.sfumato")
+    assert checked.exit_code == 2
+    assert "seeded: not private" in checked.output
+    run("report", place / "b.sfumato", "--out", place / "r.html")
+    page = (place / "r.html").read_text()
+    assert "NOT PRIVATE" in page
+    assert "differential privacy for one record" not in page
+
+
+class TestTheLedger:
+    def test_a_limit_refuses_with_exit_3_and_nothing_is_computed(self, place, monkeypatch):
+        assert run("ledger", "set-limit", "mixed", "--epsilon", 1.2).exit_code == 0
+        assert release(place).exit_code == 0
+        monkeypatch.setattr(custodian, "Curator", None)  # nothing behind the door may be touched
+        refused = release(place, out="second.sfumato")
+        assert refused.exit_code == 3
+        assert "the limit of dataset 'mixed' leaves" in flat(refused.stderr)
+        assert not (place / "second.sfumato").exists()
+        assert sorted(path.name for path in place.iterdir() if path.suffix == ".part") == []
+        shown = flat(run("ledger", "show").output)
+        assert "dataset mixed has spent epsilon 1 of epsilon 1.2" in shown
+        assert "in 1 release" in shown
+
+    def test_show_set_and_export(self, place):
+        assert "has no entries yet" in flat(run("ledger", "show").output)
+        release(place)
+        book = place / "other.sqlite"
+        release(place, "--ledger", book, out="c.sfumato")
+        run("ledger", "set-limit", "mixed", "--epsilon", 3, "--delta", 1e-5, "--ledger", book)
+        lines = [json.loads(line) for line in run("ledger", "export", "--ledger", book).output.splitlines()]
+        assert [line["kind"] for line in lines] == ["reserve", "commit", "limit"]
+        assert lines[1]["previous"] == lines[0]["hash"]
+        assert "% of mu squared left" in run("ledger", "show", "mixed", "--ledger", book).output
+        assert "has spent epsilon 0" in run("ledger", "show", "nobody").output
+
+    def test_a_release_that_stopped_half_way_shows(self, place, monkeypatch):
+        monkeypatch.setattr(
+            custodian, "release_tables", lambda *_: (_ for _ in ()).throw(sfumato.SfumatoError("power cut"))
+        )
+        assert release(place).exit_code == 2
+        assert "1 reserved and not finished" in flat(run("ledger", "show").output)
+        assert not (place / "b.sfumato").exists()
+
+
+BAD = {
+    "epsilon of 0": (["--epsilon", "0"], "epsilon is 0"),
+    "epsilon that is none": (["--epsilon", "nan"], "epsilon is nan"),
+    "delta of 1": (["--delta", "1"], "delta is 1"),
+    "unknown mechanism": (["--mechanism", "magic"], "use one of auto, tables"),
+    "a schema that is not there": (["--schema", "none.yaml"], "none.yaml: cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("words", "message"), BAD.values(), ids=BAD)
+def test_bad_input_exits_2_and_spends_nothing(place, words, message):
+    failed = release(place, *words)
+    assert failed.exit_code == 2
+    assert message in flat(failed.stderr)
+    assert run("ledger", "export").output == ""
+    assert sorted(path.name for path in place.iterdir()) == ["s.yaml", "t.parquet"]
+
+
+def test_bad_schemas_and_tables_exit_2_and_spend_nothing(place):
+    for old, new, message in (
+        ("bounds: [0, 99]", "bounds: [99, 0]", "99 is not below 0"),
+        ("values: [nurse, cook, clerk]", "values: []", "is empty"),
+        ("name: age", "name: years", "has no column 'years'"),
+        ("target: ill", "target: ill\nunit: {column: id, records: 2}", "unit: this version protects one record"),
+        ("type: boolean", "type: boolean, colour: red", "colour: unknown key"),
+    ):
+        (place / "s.yaml").write_text(MIXED.replace(old, new))
+        failed = release(place)
+        assert failed.exit_code == 2, message
+        assert message in flat(failed.stderr)
+    (place / "s.yaml").write_text(MIXED)
+    (place / "t.parquet").write_bytes(b"broken")
+    failed = release(place)
+    assert failed.exit_code == 2
+    assert "cannot be read as Parquet" in flat(failed.stderr)
+    assert run("ledger", "export").output == ""
+
+
+def test_an_existing_bundle_is_never_overwritten(place):
+    (place / "b.sfumato").write_text("precious")
+    failed = release(place)
+    assert failed.exit_code == 2
+    assert "is there already" in flat(failed.stderr)
+    assert (place / "b.sfumato").read_text() == "precious"
+    assert run("ledger", "export").output == ""
+
+
+def test_label_adjacency_needs_a_target(place):
+    (place / "s.yaml").write_text(MIXED.replace("target: ill", ""))
+    assert "label adjacency protects the target" in flat(release(place, "--adjacency", "label").stderr)
+    with pytest.raises(sfumato.SfumatoError, match="adjacency is 'both'"):
+        sfumato.release(place / "t.parquet", place / "s.yaml", epsilon=1.0, adjacency="both")
+
+
+def test_a_full_disk_is_found_before_anything_is_spent(place):
+    """The process may not write files as large as a bundle may need: the room cannot be claimed."""
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+    command = [
+        sys.executable,
+        "-c",
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); from sfumato.cli import main; main()",
+    ]
+    words = [
+        "release",
+        place / "t.parquet",
+        "--schema",
+        place / "s.yaml",
+        "--epsilon",
+        "1",
+        "--out",
+        place / "b.sfumato",
+    ]
+    done = subprocess.run(
+        [*command, *map(str, words)], preexec_fn=small_files, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert "free some space" in flat(done.stderr)
+    assert run("ledger", "export").output == ""
+    assert not (place / "b.sfumato").exists()
+
+
+@pytest.mark.parametrize("command", ["sample", "inspect", "verify", "report"])
+def test_bad_bundles_exit_2(place, command):
+    release(place)
+    data = (place / "b.sfumato").read_bytes()
+    more = (
+        ["--out", place / "x.csv"]
+        if command == "sample"
+        else ["--out", place / "x.html"]
+        if command == "report"
+        else []
+    )
+    for content in (b"", data[:1000], data[:5000] + b"\0" + data[5001:]):
+        (place / "bad.sfumato").write_bytes(content)
+        failed = run(command, place / "bad.sfumato", *more)
+        assert failed.exit_code == 2
+        assert "bad.sfumato" in failed.stderr
+        assert failed.stdout == ""
+    assert run(command, place / "none.sfumato", *more).exit_code == 2
+
+
+def test_bad_requests_exit_2(place):
+    release(place)
+    for words, message in (
+        (["--given", "age=70..60"], "is no range"),
+        (["--given", "salary=3"], "no column 'salary'"),
+        (["--given", "age"], "is not a condition"),
+        (["-n", "-5"], "-5 rows"),
+        (["--out", place / "x.xlsx"], "must end in .parquet or .csv"),
+    ):
+        failed = run("sample", place / "b.sfumato", "--out", place / "x.csv", *words)
+        assert failed.exit_code == 2
+        assert message in flat(failed.stderr)
+        assert not (place / "x.csv").exists()
+
+
+class TestSchemas:
+    def test_a_draft_comes_from_the_header_alone_and_is_not_yet_sound(self, place):
+        draft = run("schema", "init", place / "t.parquet").output
+        assert "{name: age, type: integer, bounds: [FILL, FILL]}" in draft
+        assert "{name: job, type: category, values: [FILL]}" in draft
+        assert "nurse" not in draft
+        (place / "draft.yaml").write_text(draft)
+        failed = run("schema", "check", place / "draft.yaml")
+        assert failed.exit_code == 2
+        assert "FILL" in failed.stderr
+
+    def test_a_csv_header_declares_no_types(self, place):
+        (place / "t.csv").write_text('age,"odd: name, here"\n40,secret\n')
+        draft = run("schema", "init", place / "t.csv").output
+        assert "{name: 'odd: name, here', type: FILL}" in draft
+        assert "secret" not in draft
+        assert run("schema", "init", place / "none.csv").exit_code == 2
+
+    def test_a_sound_schema_is_said_to_be(self, place):
+        done = run("schema", "check", place / "s.yaml")
+        assert done.exit_code == 0
+        assert "is sound: dataset mixed, 8 columns, target ill." in flat(done.output)
+        (place / "u.yaml").write_text(MIXED + "unit: {column: id, records: 3}\n")
+        assert "refuses to release by person" in flat(run("schema", "check", place / "u.yaml").output)
+
+
+def test_a_pipe_gets_no_bars_and_no_colours(place):
+    words = [
+        "release",
+        place / "t.parquet",
+        "--schema",
+        place / "s.yaml",
+        "--epsilon",
+        "1",
+        "--out",
+        place / "b.sfumato",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "sfumato", *map(str, words)], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+    assert "\r" not in done.stdout

@@ -1,0 +1,176 @@
+"""The door.
+
+What it spends, what it draws, what it lets out (threats 7 and 8), and the faults that the checks must see.
+"""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato import curator as curator_module
+from sfumato.curator import Curator
+from sfumato.errors import DataError, OverBudget
+from sfumato.privacy.accounting import Budget
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.privacy.noise import SecureNoise
+from sfumato.privacy.spending import Purse, units_of
+from sfumato.schema import Schema
+from sfumato.sources import open_source
+from sfumato.statistics import Cells, Grid, Stacked
+
+SCHEMA = Schema.from_yaml("""
+{sfumato: 1, name: two, columns: [{name: a, type: category, values: [x, y]}, {name: b, type: boolean}], target: b}
+""")
+GRIDS = {name: Grid.of_cells(np.arange(2)) for name in ("a", "b")}
+ONE = Cells((("a", "b"),), GRIDS, "b")
+TWO = Stacked((ONE, Cells((("a",), ("b",)), GRIDS, "b")), (1.0, 0.5))
+
+
+def table(rows: int) -> pa.Table:
+    return pa.table({"a": ["x", "y"] * (rows // 2), "b": [True] * (2 * (rows // 2))})
+
+
+class Witness:
+    """Writes down, in order, what the door does."""
+
+    def __init__(self, rows: int = 10, factor: float = 1.0) -> None:
+        self.events: list[tuple] = []
+        self.budget = Budget(1.0, 1e-6)
+        self._source, self._noise, self._factor = open_source(table(rows), SCHEMA), SecureNoise(), factor
+        self.header = self._source.header
+        self.private = True
+        self._purse = Purse(self.budget.units)
+
+    @property
+    def spent(self):
+        return self._purse.spent
+
+    def spend(self, mu):
+        self.events.append(("spend", units_of(mu)))
+        self._purse.spend(mu)
+
+    def sum(self, statistic):
+        self.events.append(("read",))
+        return self._source.sum(statistic)
+
+    def rounded_gaussian(self, sigma, size):
+        self.events.append(("noise", sigma * self._factor, size))
+        return self._noise.rounded_gaussian(sigma * self._factor, size)
+
+    def curator(self, adjacency=Adjacency.ADD_REMOVE) -> Curator:
+        return Curator(self, adjacency, self, self)
+
+
+def check_spend_read_noise(statistic, mu, adjacency, witness=None) -> None:
+    """Spend first, read second, then exactly the noise that sensitivity and mu ask for, once for each block."""
+    witness = witness or Witness()
+    measurement = witness.curator(adjacency).measure(statistic, mu)
+    sigma = statistic.sensitivity(adjacency) / mu
+    kinds = [event[0] for event in witness.events]
+    assert kinds == ["spend", "read"] + ["noise"] * len(statistic.blocks)
+    assert witness.events[0][1] == units_of(mu)
+    for event, block in zip(witness.events[2:], statistic.blocks, strict=True):
+        assert event[1] == pytest.approx(sigma / block.weight, rel=1e-12)
+        assert event[2] == block.size
+    assert measurement.sigma == pytest.approx(sigma, rel=1e-12)
+    assert measurement.values.dtype == np.int64
+    assert measurement.values.shape == (sum(block.size for block in statistic.blocks),)
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("statistic", [ONE, TWO], ids=["one", "two"])
+@pytest.mark.parametrize("mu", [0.01, 0.1, 0.23])
+def test_noise_scale_is_sensitivity_over_mu(statistic, mu, adjacency):
+    check_spend_read_noise(statistic, mu, adjacency)
+
+
+def test_the_noise_does_not_see_the_records():
+    """Whatever the number of rows, the same noise is asked for."""
+    asked = []
+    for rows in (0, 2, 5000):
+        witness = Witness(rows)
+        witness.curator().measure(TWO, 0.1)
+        asked.append([event for event in witness.events if event[0] == "noise"])
+    assert asked[0] == asked[1] == asked[2]
+
+
+def test_what_comes_out_is_the_sum_and_the_noise():
+    class NoNoise(Witness):
+        def rounded_gaussian(self, sigma, size):
+            return np.arange(size)
+
+    measured = NoNoise(10).curator().measure(ONE, 0.1)
+    assert measured.values.tolist() == [0 + 0, 5 + 1, 0 + 2, 5 + 3]
+    with pytest.raises(ValueError, match="read-only"):
+        measured.values[0] = 1
+
+
+def test_events_recorded_are_noise_drawn():
+    """Threat 8: what the statement will list is what was spent and what was drawn, measurement by measurement."""
+    witness = Witness()
+    door = witness.curator()
+    mus = witness.budget.split((0.2, 0.5, 0.3))
+    for mu, statistic in zip(mus, (ONE, TWO, ONE), strict=True):
+        door.measure(statistic, mu)
+    drawn = sum(event[0] == "noise" for event in witness.events)
+    assert drawn == sum(len(item.statistic.blocks) for item in door.measurements) == 4
+    assert sum(units_of(item.mu) for item in door.measurements) == witness.spent
+    assert math.hypot(*(item.mu for item in door.measurements)) == pytest.approx(witness.budget.mu, rel=1e-9)
+
+
+def test_without_budget_nothing_is_read_or_drawn():
+    witness = Witness()
+    door = witness.curator()
+    with pytest.raises(OverBudget):
+        door.measure(ONE, 5.0)
+    assert [event[0] for event in witness.events] == ["spend"]
+    assert witness.spent == 0
+    assert door.measurements == ()
+
+
+def test_a_crash_while_reading_leaves_the_spend_standing():
+    class Broken(Witness):
+        def sum(self, statistic):
+            raise DataError("the disk is gone")
+
+    witness = Broken()
+    with pytest.raises(DataError):
+        witness.curator().measure(ONE, 0.1)
+    assert witness.spent == units_of(0.1)
+
+
+class TestFaultsAreSeen:
+    """Each check above fails when the fault that it is for is put in."""
+
+    def test_too_little_noise(self):
+        with pytest.raises(AssertionError):
+            check_spend_read_noise(TWO, 0.1, Adjacency.ADD_REMOVE, Witness(factor=0.95))
+
+    def test_half_the_sensitivity(self, monkeypatch):
+        monkeypatch.setattr(curator_module, "noise_scale", lambda sensitivity, mu: sensitivity / 2 / mu)
+        with pytest.raises(AssertionError):
+            check_spend_read_noise(ONE, 0.1, Adjacency.ADD_REMOVE)
+
+    def test_a_spend_after_the_noise(self, monkeypatch):
+        def late(self, statistic, mu):
+            sigma = curator_module.noise_scale(statistic.sensitivity(self._adjacency), mu)
+            total = self._source.sum(statistic)
+            noise = [self._noise.rounded_gaussian(sigma / block.weight, block.size) for block in statistic.blocks]
+            self._purse.spend(mu)
+            return curator_module.Measurement(statistic, mu, sigma, total + np.concatenate(noise))
+
+        monkeypatch.setattr(Curator, "measure", late)
+        with pytest.raises(AssertionError):
+            check_spend_read_noise(ONE, 0.1, Adjacency.ADD_REMOVE)
+
+    def test_a_weight_that_scales_nothing(self):
+        weights = iter(block.weight for block in TWO.blocks)
+
+        class Unweighted(Witness):
+            def rounded_gaussian(self, sigma, size):
+                return super().rounded_gaussian(sigma * next(weights), size)
+
+        with pytest.raises(AssertionError):
+            check_spend_read_noise(TWO, 0.1, Adjacency.ADD_REMOVE, Unweighted())

@@ -1,0 +1,178 @@
+"""Threat 14: a token that stands in the rows shows up nowhere but behind the door, whatever breaks."""
+
+import io
+import logging
+import subprocess
+import sys
+import traceback
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import sfumato
+from sfumato.encoding import codes
+from sfumato.errors import DataError, SfumatoError
+from sfumato.sources import batches, discretion
+from sfumato.statistics import Cells
+from tests.conftest import make_table
+
+TOKEN = "zx81canary"
+
+
+def tokened(rows: int = 200) -> pa.Table:
+    """A table with the token in every column that can hold text."""
+    table = make_table(rows)
+    for name in ("job", "ill", "age", "wage", "born", "member"):
+        values = [TOKEN if row % 7 == 0 else str(row) for row in range(rows)]
+        table = table.set_column(table.column_names.index(name), name, pa.array(values))
+    return table
+
+
+def told(error: BaseException) -> str:
+    """All that a traceback, a logger or a debugger's summary would show of an error, its causes included."""
+    text = "".join(traceback.format_exception(error)) + repr(error)
+    log = io.StringIO()
+    handler = logging.StreamHandler(log)
+    logger = logging.getLogger("leak")
+    logger.addHandler(handler)
+    logger.propagate = False
+    logger.error("failed", exc_info=error)
+    logger.removeHandler(handler)
+    chain = []
+    seen = error
+    while seen is not None:
+        chain.append(str(seen))
+        seen = seen.__cause__ or seen.__context__
+    return text + log.getvalue() + "".join(chain)
+
+
+def check_nothing_is_told(work) -> SfumatoError:
+    with pytest.raises(SfumatoError) as caught:
+        work()
+    assert TOKEN not in told(caught.value)
+    return caught.value
+
+
+def fault(*_args, **_kwargs):
+    raise RuntimeError(f"could not convert {TOKEN!r}")
+
+
+PLACES = {
+    "reading a number": (codes.reading, "as_numbers"),
+    "looking up a category": (codes.reading, "positions"),
+    "reading a truth value": (codes.reading, "as_truth"),
+    "encoding a listed column": (codes.Listed, "encode"),
+    "encoding a measured column": (codes.Measured, "encode"),
+    "counting": (Cells, "__call__"),
+    "adding up": (batches, "sum_of"),
+}
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "parquet"])
+@pytest.mark.parametrize(("owner", "name"), PLACES.values(), ids=PLACES)
+def test_an_error_among_the_rows_quotes_nothing(owner, name, kind, schema, tmp_path, monkeypatch):
+    table = tokened()
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    data = {"arrow": table, "pandas": table.to_pandas().astype(object), "parquet": tmp_path / "t.parquet"}[kind]
+    monkeypatch.setattr(owner, name, fault)
+    if name == "sum_of":
+        monkeypatch.setattr("sfumato.sources.memory.sum_of", fault)
+    if name in ("as_numbers",):  # kept by the codes from when they were imported
+        monkeypatch.setitem(codes._HANDS, "integer", (float, fault, codes._write_whole))
+    error = check_nothing_is_told(lambda: sfumato.release(data, schema, epsilon=1.0, ledger=None))
+    assert isinstance(error, DataError)
+
+
+def test_the_error_is_the_same_on_neighbours(schema, monkeypatch):
+    monkeypatch.setattr(Cells, "__call__", fault)
+    texts = {
+        str(check_nothing_is_told(lambda t=t: sfumato.release(t, schema, epsilon=1.0, ledger=None)))
+        for t in (tokened(), tokened(199))
+    }
+    assert len(texts) == 1
+
+
+def test_an_error_that_quotes_a_row_is_seen(monkeypatch, schema):
+    """The check has teeth: with discretion taken off, the token is told."""
+    monkeypatch.setattr(discretion, "discreet", lambda work: work)
+    monkeypatch.setattr(batches.StreamSource, "sum", lambda self, statistic: fault())
+    monkeypatch.setattr("sfumato.sources.memory.MemorySource.sum", lambda self, statistic: fault())
+    with pytest.raises(RuntimeError) as caught:
+        sfumato.release(tokened(), schema, epsilon=1.0, ledger=None)
+    assert TOKEN in told(caught.value)
+
+    def careless():
+        try:
+            fault()
+        except RuntimeError as error:
+            raise DataError("the table cannot be read") from error
+
+    with pytest.raises(AssertionError):
+        check_nothing_is_told(careless)
+
+
+def test_a_release_tells_nothing_of_a_row(schema, tmp_path, capfd, recwarn):
+    """Output, log, warnings, bundle, report, ledger: not a byte of the token, not one warning."""
+    bundle = tmp_path / "b.sfumato"
+    stages = []
+    release = sfumato.release(tokened(), schema, epsilon=1.0, ledger=tmp_path / "l.sqlite", progress=stages.append)
+    release.save(bundle)
+    from sfumato.report.public import public_report
+
+    output = capfd.readouterr()
+    everything = [
+        output.out.encode(),
+        output.err.encode(),
+        bundle.read_bytes(),
+        (tmp_path / "l.sqlite").read_bytes(),
+        public_report(release).encode(),
+        " ".join(stages).encode(),
+        release.sample(2_000, frame="pandas").to_csv().encode(),
+    ]
+    assert all(TOKEN.encode() not in part for part in everything)
+    assert len(recwarn) == 0
+
+
+@pytest.mark.parametrize("command", ["release", "release of a broken file"])
+def test_the_command_line_tells_nothing_of_a_row(schema, tmp_path, command):
+    table = tokened(3_000)
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(table, path, compression="NONE", use_dictionary=False)
+    if "broken" in command:
+        data = bytearray(path.read_bytes())
+        data[200:6_000] = b"\xee" * 5_800
+        path.write_bytes(data)
+    (tmp_path / "s.yaml").write_text(schema.to_yaml())
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "sfumato",
+            "release",
+            str(path),
+            "--schema",
+            str(tmp_path / "s.yaml"),
+            "--epsilon",
+            "1",
+            "--out",
+            str(tmp_path / "b"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == (2 if "broken" in command else 0)
+    assert TOKEN not in run.stdout + run.stderr
+    assert "3000" not in run.stdout + run.stderr  # nor the number of rows
+    assert "Traceback" not in run.stderr
+
+
+def test_warnings_among_the_rows_are_swallowed(schema, recwarn):
+    frame = make_table(100).to_pandas()
+    frame["age"] = np.where(np.arange(100) % 2, 1e308, np.nan)
+    frame["wage"] = pd.Series([np.inf, np.nan] * 50)
+    sfumato.release(frame, schema, epsilon=1.0, ledger=None)
+    assert len(recwarn) == 0

@@ -1,0 +1,214 @@
+"""What a receiver can ask, and what they need for it."""
+
+import datetime as dt
+import itertools
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import sfumato
+from sfumato.conditions import parse_given
+from sfumato.errors import RequestError
+from tests.conftest import MIXED, make_table
+
+
+@pytest.fixture(scope="module")
+def release():
+    return sfumato.release(make_table(5_000), sfumato.Schema.from_yaml(MIXED), epsilon=2.0, ledger=None)
+
+
+def test_a_sample_stays_within_the_schema(release):
+    frame = release.sample(5_000).to_pandas()
+    assert frame["age"].between(0, 99).all()
+    assert frame["wage"].between(0, 1000).all()
+    assert frame["debt"].dropna().between(1, 1e6).all()
+    assert set(frame["job"].dropna()) <= {"nurse", "cook", "clerk"}
+    assert frame["born"].between(dt.date(1920, 1, 1), dt.date(2020, 12, 31)).all()
+    assert frame["debt"].isna().mean() == pytest.approx(0.15, abs=0.05)
+
+
+def test_samples_of_any_size(release):
+    assert len(release.sample()) == release.size
+    assert len(release.sample(0)) == 0
+    assert release.sample(0).schema == release.sample(3).schema
+    assert len(release.sample(300_001)) == 300_001
+    with pytest.raises(RequestError, match="-1 rows"):
+        release.sample(-1)
+
+
+def test_seeds_repeat_a_sample(release):
+    assert release.sample(20, seed=5).equals(release.sample(20, seed=5))
+    assert not release.sample(20, seed=5).equals(release.sample(20, seed=6))
+    assert not release.sample(20).equals(release.sample(20))
+
+
+CONDITIONS = {
+    "a range": ({"age": (40, 60)}, lambda row: 40 <= row["age"] <= 60),
+    "an open range": ({"age": (90, None)}, lambda row: row["age"] >= 90),
+    "a value": ({"job": "cook"}, lambda row: row["job"] == "cook"),
+    "a set": ({"job": {"cook", "nurse"}}, lambda row: row["job"] in ("cook", "nurse")),
+    "a missing value": (
+        {"debt": None, "job": [None, "cook"]},
+        lambda row: row["debt"] is None and row["job"] in (None, "cook"),
+    ),
+    "an atom": ({"wage": 0}, lambda row: row["wage"] == 0.0),
+    "a number that is no atom": ({"wage": 512.5}, lambda row: abs(row["wage"] - 512.5) < 0.01),
+    "atoms in a range": ({"wage": (0, 0.001)}, lambda row: row["wage"] <= 0.002),
+    "truth": ({"member": True}, lambda row: row["member"] is True),
+    "days": ({"born": (dt.date(1990, 1, 1), "1999-12-31")}, lambda row: 1990 <= row["born"].year <= 1999),
+    "moments": ({"seen": ("2024-03-01", "2024-03-31T23:59:59")}, lambda row: row["seen"].month == 3),
+    "text for everything": (
+        {"age": ("40", "60"), "member": "yes"},
+        lambda row: 40 <= row["age"] <= 60 and row["member"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "holds"), CONDITIONS.values(), ids=CONDITIONS)
+def test_a_conditioned_sample_keeps_the_condition(release, given, holds):
+    rows = release.sample(300, given=given).to_pylist()
+    assert all(holds(row) for row in rows)
+
+
+def test_conditions_update_the_target(release):
+    young, old = (
+        release.condition({"age": ages}).marginal("ill").to_pylist()[1]["probability"] for ages in ((0, 30), (70, 99))
+    )
+    assert old > young + 0.1
+    assert release.condition({"age": (0, 30)}).size < release.size
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"agee": 3}, "no column 'agee' \\(did you mean 'age'\\?\\)"),
+        ({"age": 300}, "'age' has no value 300"),
+        ({"age": (60, 40)}, "60 to 40 is no range"),
+        ({"age": (200, 300)}, "no range"),
+        ({"age": ("a", "b")}, "no range"),
+        ({"job": "pilot"}, "no value 'pilot'; it has nurse, cook, clerk"),
+        ({"job": ("a", "b")}, "no order"),
+        ({"age": None}, "no missing values"),
+        ({"age": object()}, "no value"),
+    ],
+)
+def test_a_condition_that_makes_no_sense_is_refused(release, given, message):
+    with pytest.raises(RequestError, match=message):
+        release.condition(given)
+
+
+def test_conditions_on_the_command_line():
+    assert parse_given("age=40..60,sex=F|M,ward=,born=..1999-12-31,x=3") == {
+        "age": ("40", "60"),
+        "sex": {"F", "M"},
+        "ward": None,
+        "born": (None, "1999-12-31"),
+        "x": "3",
+    }
+    for text in ("age", "=3", "age=1,,b=2"):
+        with pytest.raises(RequestError, match="is not a condition"):
+            parse_given(text)
+
+
+def test_log_prob_is_a_density_in_the_users_units(release):
+    """Whole numbers: probabilities that add up; numbers: a density that integrates."""
+    ages = pa.table({"age": np.arange(0, 100)})
+    assert np.exp(release.log_prob(ages)).sum() == pytest.approx(1)
+    wages = np.linspace(0.5, 999.5, 200_000)
+    density = np.exp(release.log_prob(pa.table({"wage": wages})))
+    atoms = np.exp(release.log_prob(pa.table({"wage": [0.0, 100.0, 1000.0]}))).sum()
+    assert density.mean() * 999 + atoms == pytest.approx(1, abs=0.01)
+    debts = np.geomspace(1.0001, 999_999, 200_000)
+    density = np.exp(release.log_prob(pa.table({"debt": debts})))
+    single = np.exp(release.log_prob(pa.table({"debt": [1.0, 1e6, None]}))).sum()
+    assert np.trapezoid(density, debts) + single == pytest.approx(1, abs=0.01)
+
+
+def test_predictions_take_any_frame(release):
+    table = make_table(50)
+    reference = release.predict_proba(table)
+    assert release.classes == ["no", "yes"]
+    assert reference.shape == (50, 2)
+    assert np.allclose(release.predict_proba(table.to_pandas()), reference)
+    assert np.allclose(release.predict_proba(pl.from_arrow(table)), reference)
+    assert np.allclose(release.predict_proba(table.drop(["ill"])), reference)
+    assert release.predict_proba(table.slice(0, 0)).shape == (0, 2)
+    with pytest.raises(RequestError, match="a list is not a table"):
+        release.predict_proba([1, 2])
+
+
+def test_predictions_know_the_missing_class():
+    schema = sfumato.Schema.from_yaml(MIXED.replace("target: ill", "target: job"))
+    release = sfumato.release(make_table(2_000), schema, epsilon=1.0, ledger=None)
+    assert release.classes == ["nurse", "cook", "clerk", None]
+    given = release.condition({"job": ["nurse", "cook"]})
+    proba = given.predict_proba(make_table(5))
+    assert proba.shape == (5, 4)
+    assert np.allclose(proba[:, 2:], 0)
+
+
+def test_without_a_target_nothing_can_be_predicted():
+    schema = sfumato.Schema.from_yaml(MIXED.replace("target: ill", ""))
+    release = sfumato.release(make_table(100), schema, epsilon=1.0, ledger=None)
+    with pytest.raises(RequestError, match="names no target"):
+        release.predict_proba(make_table(5))
+
+
+def test_marginals_are_tables(release):
+    wage = release.marginal("wage").to_pylist()
+    assert all(row["first"] <= row["last"] for row in wage)
+    assert all(left["last"] <= right["first"] + 1e-2 for left, right in itertools.pairwise(wage))
+    assert sum(row["probability"] for row in wage) == pytest.approx(1)
+    assert all(row["low"] <= row["probability"] <= row["high"] for row in wage)
+    debt = release.marginal("debt").to_pylist()
+    assert debt[-1]["first"] is None
+    assert isinstance(release.marginal("ill", frame="pandas"), pd.DataFrame)
+    with pytest.raises(RequestError, match="no column 'x'"):
+        release.marginal("x")
+
+
+def test_a_conditioned_release_can_be_saved(release, tmp_path):
+    given = release.condition({"age": (40, 60), "debt": None})
+    given.save(tmp_path / "given.sfumato")
+    again = sfumato.open(tmp_path / "given.sfumato")
+    assert again.sample(50, seed=2).equals(given.sample(50, seed=2))
+    assert again.statement == release.statement
+
+
+RECEIVE = """
+import sys
+ABSENT = {"scipy", "pandas", "polars", "mpmath", "typer", "rich", "jinja2", "sqlite3", "yaml", "sklearn", "lightgbm"}
+class NotInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ABSENT:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, NotInstalled())
+import sfumato
+release = sfumato.open(sys.argv[1])
+rows = release.sample(10)
+release.log_prob(rows), release.predict_proba(rows), release.marginal("age"), release.condition({"age": (20, 30)})
+private = ("curator", "sources", "custodian", "privacy.noise", "privacy.ledger", "mechanisms", "audit")
+print(len(rows), [name for name in private if f"sfumato.{name}" in sys.modules])
+"""
+
+
+def test_a_receiver_needs_numpy_pyarrow_and_pydantic_and_no_private_side(release, tmp_path):
+    release.save(tmp_path / "b.sfumato")
+    run = subprocess.run(
+        [sys.executable, "-c", RECEIVE, str(tmp_path / "b.sfumato")], capture_output=True, text=True, check=False
+    )
+    assert run.stdout == "10 []\n", run.stderr
+
+
+def test_statements_speak_plainly(release):
+    statement = release.statement
+    assert "changes by a factor of at most e^2 = 7.389, but for an excess of at most 1e-06" in statement.promise
+    assert statement.remainder == "The whole budget is spent."
+    assert len(statement.not_protected) == 5
+    assert statement.mu == pytest.approx(math.hypot(*(item.mu for item in release.measurements)))
