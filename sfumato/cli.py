@@ -20,6 +20,7 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 app = typer.Typer(
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     help="Release the distribution of a private table under differential privacy, and never a record.",
@@ -113,7 +114,7 @@ def release(
     schema: Annotated[Path, typer.Option(help="the YAML file of the table's public knowledge", show_default=False)],
     epsilon: Annotated[float, typer.Option(help="the whole budget", show_default=False)],
     out: Annotated[Path, typer.Option(help="the bundle to write", show_default=False)],
-    delta: Annotated[float, typer.Option(help="the probability that the promise may exceed epsilon")] = 1e-6,
+    delta: Annotated[float, typer.Option(help="what the promise may exceed epsilon's factor by")] = 1e-6,
     mechanism: Annotated[str, typer.Option(help="auto or tables")] = "auto",
     adjacency: Annotated[Adjacency, typer.Option(help="the change that nobody may notice")] = Adjacency.ADD_REMOVE,
     ledger: LedgerFile = None,

@@ -8,7 +8,7 @@ from sfumato.privacy.accounting import Budget, delta_of, noise_scale
 from sfumato.privacy.spending import UNITS_PER_MU_SQUARED, units_of
 from sfumato.privacy.statement import item_of
 from sfumato.receiver import Release
-from sfumato.statistics import Cells, Stacked, Statistic
+from sfumato.statistics import Cells, Stacked, Statistic, size_of
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def _noise(release: Release) -> Check:
 
 
 def _shape(release: Release) -> Check:
-    sizes = [(sum(block.size for block in item.statistic.blocks), item.values) for item in release.measurements]
+    sizes = [(size_of(item.statistic), item.values) for item in release.measurements]
     holds = all(values.shape == (size,) and values.dtype == "int64" for size, values in sizes)
     return Check("whole numbers, one for each cell", holds, f"{sum(size for size, _ in sizes)} values")
 

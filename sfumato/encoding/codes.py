@@ -209,8 +209,8 @@ class Measured:
         return self.log and not self.exact
 
     @cached_property
-    def _inner_ends(self) -> FloatArray:
-        return self.ends(np.arange(1, self.steps))
+    def _table(self) -> FloatArray:
+        return self.ends(np.arange(self.steps + 1))
 
     @property
     def _log_start(self) -> float:
@@ -237,9 +237,12 @@ class Measured:
     def encode(self, array: pa.Array) -> CodeArray:
         """See `Codes`."""
         number = self.read(array)
+        unread = np.isnan(number)
+        if not unread.any():
+            return self._of_numbers(number)
         absent = self.missing if self.missing is not None else self.otherwise
         null = np.asarray(array.is_null(nan_is_null=True))
-        placed = np.where(np.isnan(number), self.otherwise, self._of_numbers(np.nan_to_num(number, nan=self.low)))
+        placed = np.where(unread, self.otherwise, self._of_numbers(np.where(unread, self.low, number)))
         return np.where(null, absent, placed).astype(np.int32)
 
     def number_of(self, value: object) -> float:
@@ -253,23 +256,47 @@ class Measured:
         number = self.number_of(value)
         return int(self._of_numbers(np.array([number]))[0]) if self.low <= number <= self.high else None
 
-    def _of_numbers(self, number: FloatArray) -> NDArray[np.int64]:
-        """The codes of numbers: the atom's, or the step's."""
+    def _of_numbers(self, number: FloatArray) -> CodeArray:
+        """The codes of numbers: the atom's, or the step's. Elementwise IEEE arithmetic: no value sees another."""
         number = self._clamped(number)
-        code = self.steps_of(number)
-        for place, atom in enumerate(self.atoms):
-            code = np.where(np.abs(number - atom) <= _SAME * abs(atom) * (not self.whole), self.steps + place, code)
+        code = self._steps_of_clamped(number)
+        beside = np.flatnonzero(self._beside_atom[code]) if self.atoms else ()
+        for place, atom in enumerate(self.atoms if len(beside) else ()):
+            same = np.abs(number[beside] - atom) <= self._reach(atom)
+            code[beside[same]] = self.steps + place
         return code
 
-    def steps_of(self, number: FloatArray) -> NDArray[np.int64]:
-        """The step in which each number lies. Elementwise IEEE arithmetic and comparisons: no value sees another."""
-        number = self._clamped(number)
-        if self._by_table:
-            return np.searchsorted(self._inner_ends, number, side="right")
-        return np.minimum(np.floor((number - self.low) * self.steps / self._range), self.steps - 1).astype(np.int64)
+    def _reach(self, atom: float) -> float:
+        """How far from an atom a value may lie and still be it; never further than a step."""
+        step = self.steps_of(np.array([atom]))
+        return 0.0 if self.whole else min(_SAME * abs(atom), float(self.ends(step + 1)[0] - self.ends(step)[0]))
+
+    @cached_property
+    def _beside_atom(self) -> NDArray[np.bool_]:
+        """Which steps hold values that may be an atom."""
+        beside = np.zeros(self.steps, dtype=np.bool_)
+        for atom in self.atoms:
+            first, last = self.steps_of(np.array([atom - self._reach(atom), atom + self._reach(atom)]))
+            beside[first : last + 1] = True
+        return beside
+
+    def steps_of(self, number: FloatArray) -> CodeArray:
+        """The step in which each number lies."""
+        return self._steps_of_clamped(self._clamped(number))
 
     def _clamped(self, number: FloatArray) -> FloatArray:
         return np.clip(np.rint(number) if self.whole else number, self.low, self.high)
+
+    def _steps_of_clamped(self, number: FloatArray) -> CodeArray:
+        position = number - self.low
+        if self._by_table:  # the logarithm guesses, exact comparisons with the table decide
+            position = np.log1p(position / self._log_start) / math.log1p(self._range / self._log_start)
+        position *= self.steps if self._by_table else self.steps / self._range
+        step = np.minimum(position.astype(np.int32), self.steps - 1)
+        if self._by_table:
+            step -= number < self._table[step]
+            step += (number >= self._table[step + 1]) & (step < self.steps - 1)
+        return step
 
     def decode(self, codes: CodeArray, inside: FloatArray) -> pa.Array:
         """See `Codes`."""

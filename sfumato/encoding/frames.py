@@ -2,6 +2,7 @@
 
 import datetime as dt
 import decimal
+import re
 import sys
 from typing import Any
 
@@ -55,7 +56,7 @@ def _declared(dtype: Any) -> str:
     """The type's name; of a list of categories only the kind, because the list may have been read off the rows."""
     if str(dtype) == "category":
         return "category, ordered" if dtype.ordered else "category"
-    return str(dtype).split("(categories")[0]
+    return re.sub(r"\((categories|ordering).*", "", str(dtype))
 
 
 def to_arrow(data: Any, names: list[str]) -> pa.Table:

@@ -90,7 +90,7 @@ def as_truth(array: pa.Array) -> FloatArray:
             return _through_dictionary(array, as_truth, math.nan)
         return _each_text(array, _parsed_truth)
     number = as_numbers(array)
-    return np.where((number == 0) | (number == 1), number, math.nan)
+    return number if family(array.type) == "boolean" else np.where((number == 0) | (number == 1), number, math.nan)
 
 
 def positions(array: pa.Array, listed: Sequence[str]) -> IntArray:
@@ -169,7 +169,8 @@ def _parsed_truth(text: bytes) -> float:
 
 
 def _filled(array: pa.Array) -> FloatArray:
-    numbers: FloatArray = pc.fill_null(pc.cast(array, pa.float64()), math.nan).to_numpy(zero_copy_only=False)
+    """Numbers with NaN for null; Arrow does that by itself where it hands numbers over."""
+    numbers: FloatArray = pc.cast(array, pa.float64()).to_numpy(zero_copy_only=False)
     return numbers
 
 

@@ -12,11 +12,11 @@ arithmetic decides (the idea of interval refining: Haney et al., "Precision-base
 arXiv 2207.13793). Floating point never decides a doubtful draw, so the law is exact if the bound holds.
 
 Why the bound holds: numpy states at most 4 units in the last place (2^-52) for log, sin and cos. The angle 2 pi V
-carries at most 2 pi * 2^-52 from rounding and 2 pi * 2^-64 from the bits not yet drawn, the radius 4 units and sigma's
-product one: below 20 * 2^-52 of the radius in all, against the 64 * 2^-52 used. The bits of U not yet drawn move the
-radius by at most sigma^2 2^-65 / (u r) to first order, against sigma^2 2^-63 / (u r) used; where u is within 2^-40 of 0
-or 1 and first order does not serve, the bound is infinite. The tests compare with 250-bit arithmetic on random and on
-extreme words.
+carries at most 3 pi * 2^-52 from three roundings and 2 pi * 2^-64 from the bits not yet drawn, the radius 5 units, and
+the last product half a unit: below 20 * 2^-52 of the radius in all, against the 64 * 2^-52 used. The bits of U not yet
+drawn move the radius by at most sigma^2 2^-65 / (u r) to first order, against sigma^2 2^-63 / (u r) used; where u is
+within 2^-40 of 0 or 1 and first order does not serve, the bound is infinite. The tests compare with 250-bit arithmetic
+on random and on extreme words.
 """
 
 import hashlib

@@ -9,7 +9,7 @@ from sfumato.encoding import Batch, Encoder, Header
 from sfumato.schema import Schema
 from sfumato.sources.discretion import discreet
 from sfumato.sources.source import IntArray
-from sfumato.statistics import Statistic
+from sfumato.statistics import Statistic, size_of
 
 ROWS_AT_ONCE = 1 << 16
 
@@ -36,7 +36,7 @@ class StreamSource:
 
 def sum_of(statistic: Statistic, batches: Iterable[Batch]) -> IntArray:
     """The statistic's sum over all batches."""
-    total = np.zeros(sum(block.size for block in statistic.blocks), dtype=np.int64)
+    total = np.zeros(size_of(statistic), dtype=np.int64)
     for batch in batches:
         total += statistic(batch)
     return total

@@ -66,7 +66,7 @@ class Cells:
 
     def __call__(self, batch: Batch) -> IntArray:
         """See `Statistic`."""
-        cells = {name: self.grids[name].cell_of_code[batch.codes[name]].astype(np.int64) for name in self.columns}
+        cells = {name: self.grids[name].cell_of_code.take(batch.codes[name]).astype(np.int64) for name in self.columns}
         return np.concatenate([self._count(table, cells, batch.rows) for table in self.tables])
 
     def _count(self, table: tuple[str, ...], cells: Mapping[str, IntArray], rows: int) -> IntArray:
