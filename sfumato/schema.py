@@ -18,6 +18,7 @@ from sfumato.errors import SchemaError
 from sfumato.schema_errors import LineOf, did_you_mean, explain
 
 LARGEST_WHOLE = 2**53  # every integer up to here is a float64, so arithmetic on codes is exact
+LARGEST_NUMBER, SMALLEST_SPAN = 1e100, 1e-100
 _RUN = re.compile(r"\{(\d+)\.\.(\d+)\}")
 _LONGEST_RUN = 100_000
 
@@ -34,6 +35,8 @@ def _plain(value: object) -> str | int | float:
         raise ValueError(  # noqa: TRY004 - pydantic turns a ValueError into ours
             f"{value!r} is not text or a number; put it in quotes, or say `missing: true` for null"
         )
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value!r} is not a value that can be listed; say `missing: true` for null")
     if value == "FILL":
         raise ValueError(
             "FILL stands for what only you can know; write the values from the code book, not from the rows"
@@ -154,6 +157,17 @@ class NumberColumn(_Ordered):
     otherwise: Real | None = Field(
         default=None, description="default: missing if allowed, else the middle of the scale"
     )
+
+    @field_validator("bounds")
+    @classmethod
+    def _room_for_steps(cls, bounds: tuple[float, float]) -> tuple[float, float]:
+        size, span = max(map(abs, bounds)), bounds[1] - bounds[0]
+        if size > LARGEST_NUMBER or 0 < span < max(SMALLEST_SPAN, 2.0**-30 * size):
+            raise ValueError(
+                f"{list(bounds)} are larger than 1e100 or so close that a float64 cannot tell steps between them; "
+                "scale or shift the column first"
+            )
+        return bounds
 
 
 class IntegerColumn(_Ordered):
