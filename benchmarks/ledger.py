@@ -5,6 +5,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from sfumato.privacy.adjacency import Adjacency
 from sfumato.privacy.ledger import Ledger
 from tests.privacy.crashing import trials
 
@@ -14,7 +15,7 @@ def main() -> None:
         ledger = Ledger(Path(folder) / "ledger.sqlite")
         begin = time.perf_counter()
         for _ in range(200):
-            ledger.reserve("clinic", 1, {})
+            ledger.reserve("clinic", Adjacency.ADD_REMOVE, 1, {})
         print(f"{(time.perf_counter() - begin) / 200 * 1e3:.1f} ms a durable spend, over the first 200 entries")
     print(trials(int(sys.argv[1]) if len(sys.argv) > 1 else 25))
 

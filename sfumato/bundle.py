@@ -23,6 +23,7 @@ from sfumato.errors import BundleError
 FORMAT = "sfumato bundle"
 FORMAT_VERSION = "1.0.0"
 _MANIFEST = "manifest.json"
+_KEYS = {"format", "version", "made_by", "made_on", "files", "digest"}
 
 
 def write_members(members: Mapping[str, bytes], file: BinaryIO) -> None:
@@ -32,9 +33,7 @@ def write_members(members: Mapping[str, bytes], file: BinaryIO) -> None:
         "version": FORMAT_VERSION,
         "made_by": f"sfumato {__version__}",
         "made_on": dt.datetime.now(dt.UTC).date().isoformat(),
-        "files": {
-            name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in members.items()
-        },
+        "files": {name: _fingerprint(data) for name, data in members.items()},
     }
     manifest["digest"] = _digest(manifest)
     file.write(_archive({_MANIFEST: to_json(manifest), **members}))
@@ -54,22 +53,29 @@ def read_members(data: bytes) -> dict[str, bytes]:
         raise BundleError(
             f"the bundle has format version {manifest.get('version')}; this sfumato reads {FORMAT_VERSION}"
         )
-    if manifest.get("digest") != _digest(manifest) or list(manifest.get("files", ())) != list(members):
-        raise BundleError("the manifest was changed after the bundle was written; ask for a fresh copy")
-    for name, content in members.items():
-        if manifest["files"][name] != {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}:
-            raise BundleError(f"{name} was changed after the bundle was written; ask for a fresh copy")
-    if _archive({_MANIFEST: to_json(manifest), **members}) != data:
-        raise BundleError("the archive was changed after the bundle was written; ask for a fresh copy")
-    return members
+    files = {name: _fingerprint(content) for name, content in members.items()}
+    if manifest.get("files") != files or manifest.get("digest") != _digest(manifest) or set(manifest) != _KEYS:
+        changed = "a file or the manifest"
+    elif _archive({_MANIFEST: to_json(manifest), **members}) != data:
+        changed = "the archive"
+    else:
+        return members
+    raise BundleError(f"{changed} was changed after the bundle was written; ask for a fresh copy")
+
+
+def _fingerprint(content: bytes) -> dict[str, Any]:
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def _unpack(data: bytes) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
+            entries = archive.infolist()
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
                 raise BundleError("the archive is compressed; a sfumato bundle is not")
-            return {info.filename: archive.read(info) for info in archive.infolist()}
+            if sum(entry.file_size for entry in entries) > len(data):
+                raise BundleError("the archive says that it holds more than it does; ask for a fresh copy")
+            return {entry.filename: archive.read(entry) for entry in entries}
     except (zipfile.BadZipFile, OSError, ValueError, KeyError, NotImplementedError, RuntimeError, EOFError) as error:
         raise BundleError(
             f"the bundle is cut short or damaged ({type(error).__name__}); ask for a fresh copy"
@@ -99,12 +105,17 @@ def to_json(content: object) -> bytes:
 def from_json(data: bytes, name: str) -> dict[str, Any]:
     """The mapping in a JSON file."""
     try:
-        content = json.loads(data)
+        content = json.loads(data.decode(), parse_constant=_no_number)
+        json.dumps(content, ensure_ascii=False).encode()  # halves of surrogate pairs are no text
     except (ValueError, RecursionError):
         raise BundleError(f"{name} is not JSON; ask for a fresh copy") from None
     if not isinstance(content, dict):
         raise BundleError(f"{name} is not a JSON object; ask for a fresh copy")
     return content
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number")
 
 
 def to_arrow_file(table: pa.Table) -> bytes:

@@ -2,6 +2,8 @@
 
 import functools
 import json
+import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -13,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sfumato._version import __version__
-from sfumato.errors import OverBudget, SfumatoError
+from sfumato.errors import OutputError, OverBudget, SfumatoError
 from sfumato.privacy.adjacency import Adjacency
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -42,6 +44,7 @@ LedgerFile = Annotated[
 
 def main() -> None:
     """The entry point."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a file half written is taken away
     app()
 
 
@@ -60,8 +63,14 @@ def told(command: Command) -> Command:
 
 def _fail(message: str, code: int) -> NoReturn:
     _aside.print("error: ", style="bold red", end="")
-    _aside.print(message, markup=False, highlight=False, soft_wrap=True)
+    _say(message, console=_aside)
     raise typer.Exit(code)
+
+
+def _say(words: str, style: str = "", console: Console = _screen) -> None:
+    """Print words as they are, without the control characters that a foreign bundle may hold."""
+    plain = "".join(character if character.isprintable() or character == "\n" else "\ufffd" for character in words)
+    console.print(plain, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
@@ -76,7 +85,7 @@ def _working(words: str) -> Iterator[Callable[[str], None]]:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        _screen.print(f"sfumato {__version__}", highlight=False)
+        _say(f"sfumato {__version__}")
         raise typer.Exit
 
 
@@ -98,10 +107,13 @@ def demo(out: Annotated[Path, typer.Option(help="the folder to write to")] = Pat
     """
     from sfumato.demo import SCHEMA, TABLE
 
-    out.mkdir(parents=True, exist_ok=True)
     bundle, table, page = out / "clinic.sfumato", out / "synthetic.csv", out / "report.html"
-    for made_before in (bundle, table, page):
-        made_before.unlink(missing_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for made_before in (bundle, table, page):
+            made_before.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"{out} cannot be used ({error.strerror}); choose another folder") from None
     release(TABLE, schema=SCHEMA, epsilon=1.0, ledger=out / "ledger.sqlite", out=bundle)
     sample(bundle, out=table)
     report(bundle, out=page)
@@ -141,9 +153,9 @@ def release(
             progress=progress,
         )
         released.write(file)
-    _screen.print(f"[bold]{out}[/bold] holds the release.\n", highlight=False)
+    _say(f"{out} holds the release.\n")
     _print_statement(released)
-    _print_account(book, released.schema.name)
+    _print_accounts(book, released.schema.name)
 
 
 @app.command()
@@ -177,7 +189,7 @@ def sample(
         task = progress.add_task("", total=total)
         tables = released.sample_tables(total, given=wanted, seed=seed)
         tabular.write(tables, released, out, lambda done: progress.advance(task, done))
-    _screen.print(f"[bold]{out}[/bold] holds {total:,} synthetic rows.", highlight=False)
+    _say(f"{out} holds {total:,} synthetic rows.")
 
 
 @app.command()
@@ -191,11 +203,11 @@ def inspect(bundle: Bundle) -> None:
 
     released = receiver.open_release(bundle)
     _print_statement(released)
-    _screen.print("\n[bold]schema[/bold]")
-    _screen.print(released.schema.to_yaml(), markup=False, highlight=False, soft_wrap=True)
-    _screen.print("[bold]not protected[/bold]")
+    _say("\nschema", "bold")
+    _say(released.schema.to_yaml())
+    _say("not protected", "bold")
     for line in released.statement.not_protected:
-        _screen.print(f"  {line}", highlight=False)
+        _say(f"  {line}")
 
 
 @app.command()
@@ -233,7 +245,7 @@ def report(
     page = public_report(receiver.open_release(bundle))
     with whole_file(out) as file:
         file.write(page.encode())
-    _screen.print(f"[bold]{out}[/bold] holds the public report.", highlight=False)
+    _say(f"{out} holds the public report.")
 
 
 @schema_app.command("init")
@@ -261,11 +273,9 @@ def schema_check(file: Annotated[Path, typer.Argument(help="the YAML file", show
 
     schema = Schema.load(file)
     target = f", target {schema.target}" if schema.target else ", no target"
-    _screen.print(
-        f"{file} is sound: dataset {schema.name}, {len(schema.by_name)} columns{target}.", markup=False, highlight=False
-    )
+    _say(f"{file} is sound: dataset {schema.name}, {len(schema.by_name)} columns{target}.")
     if schema.unit:
-        _screen.print("Note: `unit` is understood, but this version refuses to release by person.", highlight=False)
+        _say("Note: `unit` is understood, but this version refuses to release by person.")
 
 
 @ledger_app.command("show")
@@ -281,11 +291,9 @@ def ledger_show(
     Example: `sfumato ledger show clinic`
     """
     book = _ledger(ledger)
-    names = [dataset] if dataset else [account.dataset for account in book.accounts()]
-    if not names:
-        _screen.print(f"{book.path} has no entries yet.", highlight=False)
-    for name in names:
-        _print_account(book, name)
+    if not book.accounts(dataset):
+        _say(f"{book.path} has no entries{f' for {dataset}' if dataset else ''} yet.")
+    _print_accounts(book, dataset)
 
 
 @ledger_app.command("set-limit")
@@ -294,6 +302,7 @@ def ledger_set_limit(
     dataset: Annotated[str, typer.Argument(help="the dataset's name, as in its schema", show_default=False)],
     epsilon: Annotated[float, typer.Option(help="the most that all releases together may spend", show_default=False)],
     delta: Annotated[float, typer.Option(help="at this delta")] = 1e-6,
+    adjacency: Annotated[Adjacency, typer.Option(help="counted under this adjacency")] = Adjacency.ADD_REMOVE,
     ledger: LedgerFile = None,
 ) -> None:
     """Refuse, from now on, releases that would take a dataset beyond a total.
@@ -303,8 +312,8 @@ def ledger_set_limit(
     from sfumato.privacy.accounting import Budget
 
     book = _ledger(ledger)
-    book.set_limit(dataset, Budget(epsilon, delta))
-    _print_account(book, dataset)
+    book.set_limit(dataset, Budget(epsilon, delta), adjacency)
+    _print_accounts(book, dataset)
 
 
 @ledger_app.command("export")
@@ -326,40 +335,32 @@ def _ledger(path: Path | None) -> Any:
 
 def _print_statement(released: Any) -> None:
     statement = released.statement
-    _screen.print(
-        statement.promise, style="bold red" if statement.seeded else "", markup=False, highlight=False, soft_wrap=True
-    )
-    _screen.print(f"{statement.remainder}\n", highlight=False)
+    _say(statement.promise, "bold red" if statement.seeded else "")
+    _say(f"{statement.remainder}\n")
     for item in statement.items:
         share = item.units / statement.units_budget
-        _screen.print(
-            f"  {share:6.1%} of the budget  {item.what}; noise {item.sigma:.4g}, mu {item.mu:.4g}",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
+        _say(f"  {share:6.1%} of the budget  {item.what}; noise {item.sigma:.4g}, mu {item.mu:.4g}")
 
 
-def _print_account(book: Any, dataset: str) -> None:
+def _print_accounts(book: Any, dataset: str | None) -> None:
     from sfumato.privacy.accounting import epsilon_of
     from sfumato.privacy.spending import mu_of_units
 
-    account = book.account(dataset)
-    delta = account.limit_as_set[1] if account.limit_as_set else 1e-6
-    spent = epsilon_of(mu_of_units(account.spent), delta) if account.spent else 0.0
-    limit = f" of epsilon {account.limit_as_set[0]:g}" if account.limit_as_set else ", no limit set"
-    left = f", {max(0.0, 1 - account.spent / account.limit):.1%} of mu squared left" if account.limit else ""
-    stopped = f", {account.unfinished} reserved and not finished" if account.unfinished else ""
-    _screen.print(
-        f"\nledger {book.path}: dataset {dataset} has spent epsilon {spent:.4g}{limit} at delta {delta:g} "
-        f"in {account.releases} release{'s' * (account.releases != 1)}{stopped}{left}.",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    for account in book.accounts(dataset):
+        delta = account.limit_as_set[1] if account.limit_as_set else 1e-6
+        spent = epsilon_of(mu_of_units(account.spent), delta) if account.spent else 0.0
+        limit = f" of epsilon {account.limit_as_set[0]:g}" if account.limit_as_set else ", no limit set"
+        left = f", {max(0.0, 1 - account.spent / account.limit):.1%} of mu squared left" if account.limit else ""
+        stopped = f", {account.unfinished} reserved and not finished" if account.unfinished else ""
+        uncounted = f", {account.uncounted} under an adjacency that promises nothing here" if account.uncounted else ""
+        _say(
+            f"\nledger {book.path}: under {account.adjacency} dataset {account.dataset} has spent epsilon {spent:.4g}"
+            f"{limit} at delta {delta:g} in {account.releases} release{'s' * (account.releases != 1)}"
+            f"{stopped}{uncounted}{left}."
+        )
 
 
 def _print_check(check: Any) -> None:
     mark, style = ("ok", "green") if check.holds else ("NO", "bold red")
     _screen.print(f"  {mark}  ", style=style, end="")
-    _screen.print(f"{check.what}: {check.detail}", markup=False, highlight=False, soft_wrap=True)
+    _say(f"{check.what}: {check.detail}")

@@ -1,6 +1,7 @@
 """What a custodian runs: from a private table and a schema to a release."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -59,17 +60,10 @@ def release(
     plan = plan_tables(schema, budget)
     source = open_source(data, schema)
     noise = SecureNoise() if seed is None else SeededNoise(seed)
-    book = (
-        Ledger(default_path()) if ledger == "default" else Ledger(ledger) if isinstance(ledger, str | Path) else ledger
-    )
-    detail = {
-        "mechanism": "tables",
-        "adjacency": adjacency,
-        "epsilon": epsilon,
-        "delta": delta,
-        "seeded": not noise.private,
-    }
-    reservation = book.reserve(schema.name, budget.units, detail) if book else None
+    path = default_path() if ledger == "default" else ledger
+    book = Ledger(path) if isinstance(path, str | Path) else path
+    detail = {**asdict(budget), "mechanism": "tables", "seeded": not noise.private}
+    reservation = book.reserve(schema.name, adjacency, budget.units, detail) if book else None
 
     curator = Curator(source, adjacency, Purse(budget.units), noise)
     model = release_tables(curator, plan, progress)

@@ -1,12 +1,14 @@
 """What comes through the door: a noisy sum and the law of its noise."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.statistics import Statistic
+from sfumato.statistics import Statistic, statistic_from_content
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +24,24 @@ class Measurement:
     values: NDArray[np.int64]
 
     def __post_init__(self) -> None:
+        if not all(isinstance(number, float) and 0 < number < math.inf for number in (self.mu, self.sigma)):
+            raise ValueError("mu and sigma must be numbers above 0")
         self.values.setflags(write=False)
 
     def to_content(self) -> dict[str, Any]:
         """All but the values, which a bundle keeps as an Arrow file."""
         return {"statistic": self.statistic.to_content(), "mu": self.mu, "sigma": self.sigma}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any], values: NDArray[np.int64]) -> "Measurement":
+        """The measurement that `to_content` wrote, with its values."""
+        if set(content) != {"statistic", "mu", "sigma"}:
+            raise ValueError("a measurement has a statistic, mu, sigma and nothing else")
+        return cls(statistic_from_content(content["statistic"]), content["mu"], content["sigma"], values)
+
+
+class Door(Protocol):
+    """Where a mechanism asks: the curator, or a record of what the curator once answered."""
+
+    def measure(self, statistic: Statistic, mu: float) -> Measurement:
+        """The answer, which is mu-GDP."""

@@ -1,5 +1,6 @@
 """Files that appear whole or not at all."""
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -17,12 +18,12 @@ def whole_file(path: str | Path, room: int = 0) -> Iterator[BinaryIO]:
     `room` bytes are claimed on the disk at once, so that a full disk shows before anything is spent.
 
     Edge cases
-        The file exists, its folder does not, the disk is full: `OutputError`. An existing file is never overwritten.
+        The file exists, its folder does not, the disk is full: `OutputError`. An existing file is never overwritten,
+        not even one that appears while this one is written.
     """
     path = Path(path)
+    _refuse_existing(path)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    if path.exists():
-        raise OutputError(f"{path} is there already; choose another name, nothing is overwritten")
     try:
         with draft.open("xb") as file:
             if room and hasattr(os, "posix_fallocate"):  # macOS has no such call
@@ -31,10 +32,28 @@ def whole_file(path: str | Path, room: int = 0) -> Iterator[BinaryIO]:
             file.truncate(file.tell())
             file.flush()
             os.fsync(file.fileno())
-        draft.rename(path)
+        _name(draft, path)
     except OSError as error:
         raise OutputError(
             f"{path} cannot be written ({error.strerror}); free some space or choose another place"
         ) from None
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists():
+        raise OutputError(f"{path} is there already; choose another name, nothing is overwritten")
+
+
+def _name(draft: Path, path: Path) -> None:
+    """Give the draft its name, unless somebody took it meanwhile."""
+    try:
+        path.hardlink_to(draft)
+    except FileExistsError:
+        _refuse_existing(path)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK):
+            raise
+        _refuse_existing(path)
+        draft.rename(path)  # a file system without links

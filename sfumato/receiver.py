@@ -1,7 +1,8 @@
 """What a receiver holds: a release, opened from its bundle, that answers without ever meeting the private data."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.bundle import from_arrow_file, from_json, read_members, to_arrow_file, to_json, write_members
-from sfumato.conditions import runs_of
+from sfumato.conditions import Condition, conditions_of
 from sfumato.encoding import Batch, Encoder, Header, Listed, dress
 from sfumato.encoding.frames import kind_of, names_of, to_arrow
 from sfumato.encoding.header import Frame
@@ -21,22 +22,31 @@ from sfumato.models.table_mixture import TableMixture
 from sfumato.output import whole_file
 from sfumato.privacy.statement import PrivacyStatement
 from sfumato.schema import Schema
-from sfumato.statistics import statistic_from_content
 
 FloatArray = NDArray[np.float64]
 _ROWS_AT_ONCE = 1 << 18
+_JSON = ("schema.json", "header.json", "statement.json", "measurements.json", "model.json")
 ROOM = 1 << 26  # bytes that a bundle may need; claimed on the disk before a budget is spent
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Statement, measurements and model. Frozen, and without any reference to private data."""
+    """Statement, measurements and model. Frozen, and without any reference to private data.
+
+    `fitted` is the model as it follows from the measurements, `given` what has been asked of it since.
+    """
 
     schema: Schema
     header: Header
     statement: PrivacyStatement
     measurements: tuple[Measurement, ...]
-    model: TableMixture
+    fitted: TableMixture
+    given: tuple[Condition, ...] = ()
+
+    @cached_property
+    def model(self) -> TableMixture:
+        """The model, given what has been asked."""
+        return self.fitted.condition([(condition.column, condition.runs) for condition in self.given])
 
     @property
     def size(self) -> int:
@@ -75,13 +85,25 @@ class Release:
         self, rows: int | None = None, *, given: Mapping[str, Any] | None = None, seed: int | None = None
     ) -> Iterator[pa.Table]:
         """A sample of any size in parts that fit into memory, in plain Arrow types."""
-        model = self.condition(given).model if given else self.model
+        source = self.condition(given) if given else self
         rows = self.size if rows is None else rows
-        if rows < 0:
-            raise RequestError(f"a sample of {rows} rows cannot be drawn; ask for 0 or more")
-        rng, encoder = np.random.default_rng(seed), Encoder(self.schema)
+        if rows < 0 or (seed is not None and seed < 0):
+            raise RequestError(f"a sample of {rows} rows with seed {seed} cannot be drawn; neither may be below 0")
+        rng, encoder, limits = np.random.default_rng(seed), Encoder(self.schema), source._limits()
         for start in range(0, max(rows, 1), _ROWS_AT_ONCE):
-            yield encoder.decode(model.sample(min(rows - start, _ROWS_AT_ONCE), rng), rng)
+            yield encoder.decode(source.model.sample(min(rows - start, _ROWS_AT_ONCE), rng), rng, limits)
+
+    def _limits(self) -> dict[str, tuple[float | None, float | None]]:
+        """The ends of the ranges that have been asked for, so that no step of a scale spills over them."""
+        limits: dict[str, tuple[float | None, float | None]] = {}
+        for condition in self.given:
+            low, high = limits.get(condition.column, (None, None))
+            lows, highs = (low, condition.low), (high, condition.high)
+            limits[condition.column] = (
+                max((end for end in lows if end is not None), default=None),
+                min((end for end in highs if end is not None), default=None),
+            )
+        return limits
 
     def log_prob(self, table: Any) -> FloatArray:
         """The natural logarithm of each record's probability, per unit for columns of type number.
@@ -106,7 +128,10 @@ class Release:
         A tuple is a range with both ends, None in it an open end; a list or set any of its values; None a missing
         value.
         """
-        return replace(self, model=self.model.condition(runs_of(given, Encoder(self.schema).columns)))
+        asked = conditions_of(given, Encoder(self.schema).columns)
+        conditioned = replace(self, given=(*self.given, *asked))
+        _ = conditioned.model  # a condition without probability is refused now, not when it is used
+        return conditioned
 
     def marginal(self, column: str, *, frame: Frame | None = None) -> Any:
         """The distribution of a column: what was told apart, its probability, and the 95 % band of the noise.
@@ -125,7 +150,7 @@ class Release:
 
     def write(self, file: BinaryIO) -> None:
         """Write the bundle to an open file."""
-        content, table = self.model.to_parts()
+        content, table = self.fitted.to_parts()
         arrays = {
             f"measurements/{number:03d}.arrow": to_arrow_file(pa.table({"value": measurement.values}))
             for number, measurement in enumerate(self.measurements)
@@ -136,7 +161,7 @@ class Release:
             "statement.json": to_json(self.statement.to_content()),
             "measurements.json": to_json({"measurements": [item.to_content() for item in self.measurements]}),
             **arrays,
-            "model.json": to_json(content),
+            "model.json": to_json({"fitted": content, "given": [asdict(condition) for condition in self.given]}),
             "model.arrow": to_arrow_file(table),
         }
         write_members(members, file)
@@ -152,6 +177,8 @@ class Release:
                 f"a {type(table).__name__} is not a table; give an Arrow table, a pandas or a polars frame"
             )
         names = [name for name in names_of(table) if name in self.schema.by_name]
+        if not names or len(set(names)) < len(names):
+            raise RequestError("the table has no column of the schema, or has one twice; check its header")
         arrow = to_arrow(table, names).combine_chunks()
         batches = arrow.to_batches()
         records = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=arrow.schema)
@@ -162,12 +189,13 @@ def open_release(path: str | Path) -> Release:
     """Open a bundle.
 
     Edge cases
-        Not there, cut short, changed in any byte, of another format: `BundleError`.
+        Not there, cut short, changed in any byte, of another format, or with content that does not fit together:
+        `BundleError`.
     """
     try:
         data = Path(path).read_bytes()
-    except OSError as error:
-        raise BundleError(f"{path} cannot be read ({error.strerror}); check the path") from None
+    except (OSError, ValueError) as error:
+        raise BundleError(f"{path} cannot be read ({getattr(error, 'strerror', error)}); check the path") from None
     try:
         return _from_members(read_members(data))
     except BundleError as error:
@@ -175,27 +203,53 @@ def open_release(path: str | Path) -> Release:
 
 
 def _from_members(members: dict[str, bytes]) -> Release:
-    listed = ("schema.json", "header.json", "statement.json", "measurements.json", "model.json", "model.arrow")
-    absent = [name for name in listed if name not in members]
-    if absent:
-        raise BundleError(f"{absent[0]} is not in the bundle; ask for a fresh copy")
-    schema, header, statement, measured, model = (from_json(members[name], name) for name in listed[:5])
+    arrays = [name for name in members if name.startswith("measurements/")]
+    if list(members) != [*_JSON[:4], *arrays, *_JSON[4:], "model.arrow"]:
+        raise BundleError("the bundle lacks a part or has one that is not known; ask for a fresh copy")
     try:
-        arrays = [from_arrow_file(data, name) for name, data in members.items() if name.startswith("measurements/")]
-        return Release(
-            Schema.from_content(schema),
-            Header(header["frame"], header["types"]),
-            PrivacyStatement.from_content(statement),
-            tuple(
-                Measurement(
-                    statistic_from_content(item["statistic"]),
-                    item["mu"],
-                    item["sigma"],
-                    array.column("value").to_numpy(),
-                )
-                for item, array in zip(measured["measurements"], arrays, strict=True)
-            ),
-            TableMixture.from_parts(model, from_arrow_file(members["model.arrow"], "model.arrow")),
+        return _assembled(
+            *(from_json(members[name], name) for name in _JSON),
+            values=[from_arrow_file(members[name], name).column("value").to_numpy() for name in arrays],
+            table=from_arrow_file(members["model.arrow"], "model.arrow"),
         )
-    except (SfumatoError, pa.ArrowException, KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+    except (
+        SfumatoError,
+        pa.ArrowException,
+        ArithmeticError,
+        LookupError,
+        ValueError,
+        TypeError,
+        AttributeError,
+    ) as error:
         raise BundleError(f"the bundle's content does not fit together ({type(error).__name__}: {error})") from None
+
+
+def _assembled(
+    schema: dict[str, Any],
+    header: dict[str, Any],
+    statement: dict[str, Any],
+    measured: dict[str, Any],
+    model: dict[str, Any],
+    *,
+    values: list[NDArray[np.int64]],
+    table: pa.Table,
+) -> Release:
+    """A release from the content of its files; whatever is too little or too much raises."""
+    if set(measured) != {"measurements"} or set(model) != {"fitted", "given"}:
+        raise ValueError("measurements or model have parts that are not known")
+    release = Release(
+        Schema.from_content(schema),
+        Header(**header),
+        PrivacyStatement.from_content(statement),
+        tuple(
+            Measurement.from_content(item, array) for item, array in zip(measured["measurements"], values, strict=True)
+        ),
+        TableMixture.from_parts(model["fitted"], table),
+        tuple(Condition(**{**item, "runs": tuple(map(tuple, item["runs"]))}) for item in model["given"]),
+    )
+    codes = {name: column.size for name, column in Encoder(release.schema).columns.items()}
+    if list(release.fitted.columns) != list(codes) or set(release.header.types) != set(codes):
+        raise ValueError("model, header and schema have different columns")
+    if any(pieces.stops[-1] > codes[name] or pieces.starts[0] < 0 for name, pieces in release.fitted.columns.items()):
+        raise ValueError("the model has codes that the schema does not have")
+    return release

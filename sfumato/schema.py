@@ -7,6 +7,7 @@ the line, the key and the cure.
 import datetime as dt
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,7 @@ from sfumato.schema_errors import LineOf, did_you_mean, explain
 LARGEST_WHOLE = 2**53  # every integer up to here is a float64, so arithmetic on codes is exact
 LARGEST_NUMBER, SMALLEST_SPAN = 1e100, 1e-100
 _RUN = re.compile(r"\{(\d+)\.\.(\d+)\}")
-_LONGEST_RUN = 100_000
+MOST_COLUMNS = 100_000
 
 
 def text_of(value: str | int | float) -> str:
@@ -37,6 +38,10 @@ def _plain(value: object) -> str | int | float:
         )
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{value!r} is not a value that can be listed; say `missing: true` for null")
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise ValueError(f"{value!r} is a number of more than 64 bits; put it in quotes")
+    if isinstance(value, str) and not value.isascii():
+        value.encode()  # a lone half of a surrogate pair is no text; pydantic tells
     if value == "FILL":
         raise ValueError(
             "FILL stands for what only you can know; write the values from the code book, not from the rows"
@@ -65,7 +70,10 @@ def _whole(value: object) -> int:
 
 def _utc(value: dt.datetime) -> dt.datetime:
     """Whole seconds of universal time, without a zone."""
-    utc = value.astimezone(dt.UTC) if value.tzinfo else value
+    try:
+        utc = value.astimezone(dt.UTC) if value.tzinfo else value
+    except OverflowError:
+        raise ValueError(f"{value} lies before the year 1 or after 9999 in universal time") from None
     return utc.replace(tzinfo=None, microsecond=0)
 
 
@@ -82,6 +90,12 @@ class _Column(_Part):
     name: str = Field(min_length=1, description="as in the file's header; `x_{0..9}` stands for x_0 to x_9")
     type: str
     missing: bool = Field(default=False, description="whether a null is a value of this column")
+
+    @property
+    def length(self) -> int:
+        """How many columns the name stands for."""
+        run = _RUN.search(self.name)
+        return int(run[2]) - int(run[1]) + 1 if run else 1
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -103,8 +117,8 @@ class _Column(_Part):
         if len(runs) > 1:
             raise ValueError(f"{name!r} has more than one run; write one line for each of the first")
         for first, last in runs:
-            if not 0 <= int(last) - int(first) < _LONGEST_RUN:
-                raise ValueError(f"{name!r} must run upwards over at most {_LONGEST_RUN} columns")
+            if not 0 <= int(last) - int(first) < MOST_COLUMNS:
+                raise ValueError(f"{name!r} must run upwards over at most {MOST_COLUMNS} columns")
         return name
 
 
@@ -119,7 +133,7 @@ class CategoryColumn(_Column):
     def _distinct(self) -> Self:
         texts = [text_of(value) for value in self.values]
         if len(set(texts)) < len(texts):
-            twice = next(text for text in texts if texts.count(text) > 1)
+            twice = Counter(texts).most_common(1)[0][0]
             raise ValueError(f"values: {twice!r} is listed twice; list it once")
         if self.otherwise is not None and text_of(self.otherwise) not in texts:
             raise ValueError(f"otherwise: {self.otherwise!r} is not one of the values; name one of them")
@@ -233,9 +247,11 @@ class Schema(_Part):
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
+        if sum(column.length for column in self.columns) > MOST_COLUMNS:
+            raise ValueError(f"columns: there are more than {MOST_COLUMNS}; release parts of the table")
         names = [name for column in self.columns for name in column.names]
         if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = Counter(names).most_common(1)[0][0]
             raise ValueError(f"columns: {twice!r} is named twice; name each column once")
         if self.target is not None and self.target not in names:
             raise ValueError(

@@ -25,7 +25,7 @@ def parse_schema(text: str, where: str) -> Schema:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         _refuse_repeated_keys(root, where)
         content = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise SchemaError(f"{where}: is not YAML: {' '.join(str(error).split())}") from None
     return Schema.from_content(content, where, partial(_line_of, root))
 

@@ -3,7 +3,12 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from sfumato.encoding import Encoder
+from sfumato.measurement import Measurement
+from sfumato.mechanisms.tables import plan_tables, release_tables
+from sfumato.models.table_mixture import TableMixture
 from sfumato.privacy.accounting import Budget, delta_of, noise_scale
 from sfumato.privacy.spending import UNITS_PER_MU_SQUARED, units_of
 from sfumato.privacy.statement import item_of
@@ -23,19 +28,13 @@ class Check:
 def verify(release: Release) -> list[Check]:
     """Every check of a release whose bytes and hashes have been checked by opening it.
 
-    What it shows: the noise that each measurement names is what its statistic, its adjacency and its mu ask for, and
-    all of them together keep the (epsilon, delta) that the statement claims. What it cannot show: that the noise was
-    drawn as named; for that trust the custodian's copy of the library, whose tests and audit are public.
+    What it shows: the noise that each measurement names is what its statistic, its adjacency and its mu ask for; all of
+    them together keep the (epsilon, delta) that the statement claims; and the mechanism, run again on the recorded
+    answers, asks the same questions and comes to the same model, so nothing else went into it. What it cannot show:
+    that the noise was drawn as named. For that trust the custodian's copy of the library: its tests are public.
     """
-    return [
-        _noise(release),
-        _shape(release),
-        _items(release),
-        _budget(release),
-        _claim(release),
-        _schema(release),
-        _seed(release),
-    ]
+    checks = (_noise, _shape, _items, _budget, _claim, _schema, _replay, _seed)
+    return [check(release) for check in checks]
 
 
 def _noise(release: Release) -> Check:
@@ -94,6 +93,42 @@ def _cells(statistic: Statistic) -> list[Cells]:
     if isinstance(statistic, Stacked):
         return [cells for part in statistic.parts for cells in _cells(part)]
     return [statistic] if isinstance(statistic, Cells) else []
+
+
+class _Record:
+    """A door that answers with what the curator once answered, if the question is the same."""
+
+    def __init__(self, measurements: tuple[Measurement, ...]) -> None:
+        self.left = list(measurements)
+
+    def measure(self, statistic: Statistic, mu: float) -> Measurement:
+        """The next recorded answer."""
+        answer = self.left.pop(0)
+        if answer.statistic != statistic or answer.mu != mu:
+            raise LookupError("another question was asked")
+        return answer
+
+
+def _replay(release: Release) -> Check:
+    """Whether questions and model follow from schema, budget and answers alone."""
+    what = "model follows from the measurements"
+    record = _Record(release.measurements)
+    try:
+        budget = Budget(release.statement.epsilon, release.statement.delta)
+        again = release_tables(record, plan_tables(release.schema, budget), lambda _: None)
+    except (LookupError, ValueError) as error:
+        return Check(what, holds=False, detail=str(error))
+    holds = not record.left and _same(again, release.fitted) and release.statement.mechanism == "tables"
+    return Check(what, holds, f"{len(again.weights)} components, {len(again.columns)} columns fitted anew")
+
+
+def _same(one: TableMixture, other: TableMixture) -> bool:
+    """Equal but for the last digits, which may differ between processors."""
+    numbers = [(one.weights, other.weights), (np.array(one.size), np.array(other.size))]
+    for name, pieces in one.columns.items():
+        there = other.columns[name]
+        numbers += [(getattr(pieces, part), getattr(there, part)) for part in ("starts", "stops", "noise", "theta")]
+    return all(a.shape == b.shape and np.allclose(a, b, rtol=1e-6, atol=1e-12) for a, b in numbers)
 
 
 def _seed(release: Release) -> Check:

@@ -1,6 +1,7 @@
 """Threat 15: a bundle comes back as it was, whole or not at all, and any changed byte shows."""
 
 import contextlib
+import errno
 import io
 import json
 import zipfile
@@ -146,6 +147,71 @@ def test_any_json_in_place_of_ours_is_sound_or_a_bundle_error(data):
         _from_members(read_members(rewritten(members)))
 
 
+def test_what_is_not_known_is_refused(tmp_path):
+    """Another member, another key: never ignored."""
+    cases = [{**_MEMBERS, "private_rows.csv": b"age\n40\n"}]
+    for name in ("header.json", "statement.json", "measurements.json", "model.json", "schema.json"):
+        cases += [{**_MEMBERS, name: to_json({**json.loads(_MEMBERS[name]), "rows": [40]})}]
+    measured = json.loads(_MEMBERS["measurements.json"])
+    measured["measurements"][0]["rows"] = [40]
+    cases.append({**_MEMBERS, "measurements.json": to_json(measured)})
+    for number, members in enumerate(cases):
+        path = tmp_path / f"{number}.sfumato"
+        path.write_bytes(rewritten(members))
+        with pytest.raises(BundleError):
+            sfumato.open(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("statement.json", '"units_spent": ', '"units_spent": -'),
+        ("statement.json", '"epsilon": 1.0', '"epsilon": NaN'),
+        ("statement.json", '"seeded": false', '"seeded": "\\ud800"'),
+        ("measurements.json", '"mu": ', '"mu": -'),
+        ("header.json", '"arrow"', '"excel"'),
+        ("model.json", '"size": ', '"size": -'),
+        ("model.json", '"given": []', '"given": [{"column": "n", "runs": [[5, 2]], "low": null, "high": null}]'),
+        ("schema.json", '"name": "n"', '"name": "m"'),
+        ("schema.json", '"bounds": [', '"bounds": [3, '),
+    ],
+)
+def test_content_that_does_not_fit_is_refused(tmp_path, name, old, new):
+    text = " ".join(_MEMBERS[name].decode().split())
+    assert old in text, text
+    (tmp_path / "b.sfumato").write_bytes(rewritten({**_MEMBERS, name: text.replace(old, new, 1).encode()}))
+    with pytest.raises(BundleError):
+        sfumato.open(tmp_path / "b.sfumato")
+
+
+@pytest.mark.parametrize("files", [[], None, 5, {"a.json": 3}, {}])
+def test_a_manifest_of_another_shape_is_refused(files):
+    manifest = {"format": "sfumato bundle", "version": "1.0.0", "made_by": "", "made_on": "", "files": files}
+    manifest["digest"] = bundle._digest(manifest)
+    with pytest.raises(BundleError):
+        read_members(bundle._archive({"manifest.json": to_json(manifest), "a.json": b"{}"}))
+
+
+def test_an_archive_that_says_more_than_it_holds_is_refused():
+    """Many entries that share the same bytes: refused before anything is unpacked."""
+    data = bytearray(bundle._archive({"manifest.json": b"{}" * 500, "b": b"x"}))
+    entry = bytes(data[data.index(b"PK\x01\x02") :])
+    first = entry[: entry.index(b"PK\x01\x02", 4)]
+    start = data.index(b"PK\x01\x02")
+    many = bytes(data[:start]) + first * 50
+    size = len(first) * 50
+    end = (
+        b"PK\x05\x06"
+        + bytes(4)
+        + (50).to_bytes(2, "little") * 2
+        + size.to_bytes(4, "little")
+        + start.to_bytes(4, "little")
+        + bytes(2)
+    )
+    with pytest.raises(BundleError, match="more than it does"):
+        read_members(many + end)
+
+
 @pytest.mark.parametrize("version", ["0.9.0", "2.0.0", None])
 def test_another_major_version_is_refused(monkeypatch, version):
     monkeypatch.setattr(bundle, "FORMAT_VERSION", version)
@@ -220,6 +286,26 @@ class TestWholeOrNotAtAll:
             assert sum(path.stat().st_size for path in tmp_path.iterdir()) == 1 << 20
             file.write(b"three")
         assert (tmp_path / "x").read_bytes() == b"three"
+
+    def test_a_file_that_appears_meanwhile_is_not_overwritten(self, tmp_path):
+        def write():
+            with whole_file(tmp_path / "x") as file:
+                file.write(b"ours")
+                (tmp_path / "x").write_text("theirs")
+
+        with pytest.raises(OutputError, match="is there already"):
+            write()
+        assert (tmp_path / "x").read_text() == "theirs"
+        assert len(list(tmp_path.iterdir())) == 1
+
+    def test_a_file_system_without_links_will_do(self, tmp_path, monkeypatch):
+        def refuse(self, target):
+            raise OSError(errno.EPERM, "no links here")
+
+        monkeypatch.setattr("pathlib.Path.hardlink_to", refuse)
+        with whole_file(tmp_path / "x") as file:
+            file.write(b"ours")
+        assert (tmp_path / "x").read_bytes() == b"ours"
 
     def test_a_full_disk_is_told(self, tmp_path):
         with pytest.raises(OutputError, match="free some space"), whole_file(tmp_path / "x", room=1 << 60):

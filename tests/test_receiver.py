@@ -39,8 +39,9 @@ def test_samples_of_any_size(release):
     assert len(release.sample(0)) == 0
     assert release.sample(0).schema == release.sample(3).schema
     assert len(release.sample(300_001)) == 300_001
-    with pytest.raises(RequestError, match="-1 rows"):
-        release.sample(-1)
+    for options in ({"rows": -1}, {"seed": -1}):
+        with pytest.raises(RequestError, match="neither may be below 0"):
+            release.sample(**options)
 
 
 def test_seeds_repeat_a_sample(release):
@@ -63,6 +64,12 @@ CONDITIONS = {
     "atoms in a range": ({"wage": (0, 0.001)}, lambda row: row["wage"] <= 0.002),
     "truth": ({"member": True}, lambda row: row["member"] is True),
     "days": ({"born": (dt.date(1990, 1, 1), "1999-12-31")}, lambda row: 1990 <= row["born"].year <= 1999),
+    "between whole numbers": ({"age": (40.5, 60.2)}, lambda row: 41 <= row["age"] <= 60),
+    "a narrow range": ({"wage": (10.2, 10.20001)}, lambda row: 10.2 <= row["wage"] <= 10.20001),
+    "two seconds": (
+        {"seen": ("2024-03-01T00:00:00", "2024-03-01T00:00:01")},
+        lambda row: row["seen"] in (dt.datetime(2024, 3, 1), dt.datetime(2024, 3, 1, 0, 0, 1)),
+    ),
     "moments": ({"seen": ("2024-03-01", "2024-03-31T23:59:59")}, lambda row: row["seen"].month == 3),
     "text for everything": (
         {"age": ("40", "60"), "member": "yes"},
@@ -97,6 +104,9 @@ def test_conditions_update_the_target(release):
         ({"job": ("a", "b")}, "no order"),
         ({"age": None}, "no missing values"),
         ({"age": object()}, "no value"),
+        ({"age": (40.6, 40.9)}, "no range"),
+        ({"job": "\ud800"}, "no value"),
+        ({3: 4}, "no column 3"),
     ],
 )
 def test_a_condition_that_makes_no_sense_is_refused(release, given, message):
@@ -112,7 +122,7 @@ def test_conditions_on_the_command_line():
         "born": (None, "1999-12-31"),
         "x": "3",
     }
-    for text in ("age", "=3", "age=1,,b=2"):
+    for text in ("age", "=3", "age=1,,b=2", "sex=F,sex=M"):
         with pytest.raises(RequestError, match="is not a condition"):
             parse_given(text)
 
@@ -121,14 +131,28 @@ def test_log_prob_is_a_density_in_the_users_units(release):
     """Whole numbers: probabilities that add up; numbers: a density that integrates."""
     ages = pa.table({"age": np.arange(0, 100)})
     assert np.exp(release.log_prob(ages)).sum() == pytest.approx(1)
-    wages = np.linspace(0.5, 999.5, 200_000)
+    wages = np.linspace(1e-3, 1000 - 1e-3, 400_001)
     density = np.exp(release.log_prob(pa.table({"wage": wages})))
     atoms = np.exp(release.log_prob(pa.table({"wage": [0.0, 100.0, 1000.0]}))).sum()
-    assert density.mean() * 999 + atoms == pytest.approx(1, abs=0.01)
+    assert trapezoid(density, wages) + atoms == pytest.approx(1, abs=0.01)
     debts = np.geomspace(1.0001, 999_999, 200_000)
     density = np.exp(release.log_prob(pa.table({"debt": debts})))
     single = np.exp(release.log_prob(pa.table({"debt": [1.0, 1e6, None]}))).sum()
     assert trapezoid(density, debts) + single == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_log_prob_of_long_ranges_of_whole_numbers_adds_up(scale):
+    schema = sfumato.Schema.from_yaml(
+        f"{{sfumato: 1, name: t, columns: [{{name: n, type: integer, bounds: [0, 2000000], scale: {scale}}}]}}"
+    )
+    rng = np.random.default_rng(0)
+    table = pa.table({"n": rng.geometric(0.02, 5_000)})
+    release = sfumato.release(table, schema, epsilon=2.0, ledger=None)
+    mass = np.exp(release.log_prob(pa.table({"n": np.arange(2_000_001)})))
+    assert mass.sum() == pytest.approx(1)
+    drawn = release.sample(50_000, seed=1).column("n").to_numpy()
+    assert (drawn < 50).mean() == pytest.approx(mass[:50].sum(), abs=0.01)
 
 
 def test_predictions_take_any_frame(release):
@@ -142,6 +166,14 @@ def test_predictions_take_any_frame(release):
     assert release.predict_proba(table.slice(0, 0)).shape == (0, 2)
     with pytest.raises(RequestError, match="a list is not a table"):
         release.predict_proba([1, 2])
+    for ask in (release.predict_proba, release.log_prob):
+        for stranger in (
+            pd.DataFrame({"x": [1]}),
+            pa.table({"x": [1]}),
+            table.append_column("age", table.column("age")),
+        ):
+            with pytest.raises(RequestError, match="no column of the schema, or has one twice"):
+                ask(stranger)
 
 
 def test_predictions_know_the_missing_class():

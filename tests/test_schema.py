@@ -78,6 +78,18 @@ BROKEN = {
     "bounds beyond floats": ("[0, 99999]", "[0, 1e200]", "are larger than 1e100"),
     "bounds without room": ("[0, 99999]", "[1e16, 10000000000000002]", "so close that a float64 cannot tell"),
     "no number in a list": ('["<=50K", ">50K"]', "[a, .nan]", "nan is not a value that can be listed"),
+    "a number of too many bits": (
+        '["<=50K", ">50K"]',
+        "[1, 9999999999999999999]",
+        "more than 64 bits; put it in quotes",
+    ),
+    "half a surrogate": ('["<=50K", ">50K"]', '["\\ud800"]', "income"),
+    "a moment before all calendars": (
+        "type: date, bounds: [2019-01-01,",
+        "type: datetime, bounds: [0001-01-01T00:00:00+05:00,",
+        "lies before the year 1",
+    ),
+    "a list as a key": ("target: income", "? [a, b]\n: 3", "is not YAML"),
     "draft left as it is": ("[17, 90]", "[FILL, FILL]", "bounds[0]: 'FILL' is not a number"),
     "draft of a list": ('["<=50K", ">50K"]', "[FILL]", "values[0]: FILL stands for what only you can know"),
     "infinite bound": ("[17, 90]", "[17, .inf]", "bounds[1]: inf is not a number"),

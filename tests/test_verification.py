@@ -22,7 +22,7 @@ def failed(release) -> list[str]:
 
 
 def with_statement(release, **changes):
-    return dataclasses.replace(release, statement=dataclasses.replace(release.statement, **changes))
+    return dataclasses.replace(release, statement=release.statement.model_copy(update=changes))
 
 
 def with_measurement(release, **changes):
@@ -68,6 +68,28 @@ def test_another_schema_or_label_is_found(release):
     assert "measurements follow the schema" in failed(dataclasses.replace(release, schema=other))
     unlabelled = dataclasses.replace(release.measurements[0].statistic, label=None)
     assert "measurements follow the schema" in failed(with_measurement(release, statistic=unlabelled))
+
+
+def test_a_model_that_does_not_follow_from_the_measurements_is_found(release):
+    """Nothing else can have gone into the model: the mechanism is run again on the recorded answers."""
+    other = sfumato.release(make_table(200), release.schema, epsilon=1.0, ledger=None)
+    assert failed(dataclasses.replace(release, fitted=other.fitted)) == ["model follows from the measurements"]
+    pieces = release.fitted.columns["member"]
+    theta = pieces.theta[:, ::-1].copy()
+    columns = {**release.fitted.columns, "member": dataclasses.replace(pieces, theta=theta)}
+    swapped = dataclasses.replace(release.fitted, columns=columns)
+    assert failed(dataclasses.replace(release, fitted=swapped)) == ["model follows from the measurements"]
+
+
+def test_a_conditioned_release_still_holds(release, tmp_path):
+    release.condition({"age": (20, 40), "job": "cook"}).save(tmp_path / "given.sfumato")
+    assert failed(sfumato.open(tmp_path / "given.sfumato")) == []
+
+
+@pytest.mark.parametrize("target", ["age", "job", "wage", None])
+def test_every_kind_of_release_can_be_replayed(target):
+    text = MIXED.replace("target: ill", f"target: {target}" if target else "")
+    assert failed(sfumato.release(make_table(300), sfumato.Schema.from_yaml(text), epsilon=1.0, ledger=None)) == []
 
 
 def test_a_seeded_release_never_passes(schema):

@@ -22,6 +22,7 @@ from sfumato.schema import BooleanColumn, CategoryColumn, Column, text_of
 
 CodeArray = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
+Limits = tuple[float | None, float | None]
 Read = Callable[[pa.Array], FloatArray]
 Write = Callable[[FloatArray, NDArray[np.bool_]], pa.Array]
 
@@ -48,8 +49,8 @@ class Codes(Protocol):
     def code_of(self, value: object) -> int | None:
         """The code of one public value, None for missing; None where it is not listed, out of bounds or unreadable."""
 
-    def decode(self, codes: CodeArray, inside: FloatArray) -> pa.Array:
-        """A value for each code; where it stands for an interval, the one at `inside` (0 to 1) of it."""
+    def decode(self, codes: CodeArray, inside: FloatArray, limits: Limits = (None, None)) -> pa.Array:
+        """A value for each code; where it stands for an interval, the one at `inside` (0 to 1) of it, within limits."""
 
     def width(self, codes: CodeArray) -> FloatArray:
         """How much of the column's range each code stands for; 1 for a single value."""
@@ -60,6 +61,12 @@ def codes_of(column: Column) -> Codes:
     if isinstance(column, CategoryColumn | BooleanColumn):
         return Listed.of(column)
     return Measured.of(column)
+
+
+def listed_values(column: Column) -> tuple[str | int | float | bool, ...]:
+    """The values of a listed column in one type; none for an ordered column."""
+    codes = codes_of(column)
+    return codes.plain if isinstance(codes, Listed) else ()
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,7 @@ class Listed:
     values: tuple[str | int | float | bool, ...]
     nullable: bool
     otherwise: int
+    truth: bool  # whether the values are false and true
 
     @classmethod
     def of(cls, column: CategoryColumn | BooleanColumn) -> "Listed":
@@ -85,7 +93,7 @@ class Listed:
             otherwise = len(values)
         else:
             otherwise = 0 if isinstance(column, BooleanColumn) else len(values) - 1
-        return cls(tuple(values), column.missing, otherwise)
+        return cls(tuple(values), column.missing, otherwise, isinstance(column, BooleanColumn))
 
     @property
     def size(self) -> int:
@@ -102,6 +110,11 @@ class Listed:
         """The values as text."""
         return tuple(text_of(value) for value in self.values)
 
+    @cached_property
+    def plain(self) -> tuple[str | int | float | bool, ...]:
+        """The values in one type: their own, or text where the list mixes types."""
+        return self.texts if len({type(value) for value in self.values}) > 1 else self.values
+
     def encode(self, array: pa.Array) -> CodeArray:
         """See `Codes`."""
         found = self._found(array)
@@ -111,7 +124,7 @@ class Listed:
 
     def _found(self, array: pa.Array) -> NDArray[np.int64]:
         """The place of each value in the list, -1 where it is not there."""
-        if self.values == (False, True):
+        if self.truth:
             return np.nan_to_num(reading.as_truth(array), nan=-1).astype(np.int64)
         return reading.positions(array, self.texts)
 
@@ -122,11 +135,9 @@ class Listed:
         found = int(self._found(_one(value))[0])
         return found if found >= 0 else None
 
-    def decode(self, codes: CodeArray, inside: FloatArray) -> pa.Array:  # noqa: ARG002 - a code is a value here
+    def decode(self, codes: CodeArray, inside: FloatArray, limits: Limits = (None, None)) -> pa.Array:  # noqa: ARG002
         """See `Codes`."""
-        plain = {type(value) for value in self.values}
-        mixed = self.texts if len(plain) > 1 else self.values
-        return pa.array(mixed).take(pa.array(codes, mask=codes == len(self.values)))
+        return pa.array(self.plain).take(pa.array(codes, mask=codes == len(self.values)))
 
     def width(self, codes: CodeArray) -> FloatArray:
         """See `Codes`."""
@@ -177,12 +188,12 @@ class Measured:
     @property
     def steps(self) -> int:
         """How many steps the scale has."""
-        return int(self._range) if self.exact else STEPS
+        return int(self._range) if self.exact else len(self._table) - 1 if self._by_table else STEPS
 
     @cached_property
     def atoms(self) -> tuple[float, ...]:
-        """The values that have a code of their own besides the steps."""
-        return () if self.exact else self.standing_out
+        """The values that have a code of their own besides the steps; a whole number has a step of its own instead."""
+        return () if self.whole else self.standing_out
 
     @cached_property
     def standing_out(self) -> tuple[float, ...]:
@@ -195,22 +206,28 @@ class Measured:
 
     def ends(self, step: NDArray[np.integer[Any]]) -> FloatArray:
         """The values at which steps begin; step number `steps` is the end of the last."""
-        if self._by_table:
-            growth = math.log1p(self._range / self._log_start)
-            return self.low + self._log_start * np.expm1(step / self.steps * growth)
-        return self.low + step * self._range / self.steps  # exact for whole numbers: the quotient is one
+        return self._table[step] if self._by_table else self.low + step * self._range / self.steps
 
     @property
     def _by_table(self) -> bool:
-        """Whether steps are unequal.
+        """Whether steps are uneven, so that values must be compared with a table of ends.
 
-        A logarithm is not exact to the last bit, so values are compared with a table of ends.
+        A logarithm is not exact to the last bit, and long ranges of whole numbers do not divide evenly.
         """
-        return self.log and not self.exact
+        return (self.log or self.whole) and not self.exact
 
     @cached_property
     def _table(self) -> FloatArray:
-        return self.ends(np.arange(self.steps + 1))
+        """All ends. Of whole numbers each step holds one at least, so short steps are left out."""
+        share = np.arange(STEPS + 1) / STEPS
+        if self.log:
+            ends = self.low + self._log_start * np.expm1(share * math.log1p(self._range / self._log_start))
+        else:
+            ends = self.low + share * self._range
+        if not self.whole:
+            return ends
+        alone = np.array(self.standing_out)  # each is a step of its own
+        return np.unique(np.concatenate((np.ceil(ends), alone, alone + 1)))
 
     @property
     def _log_start(self) -> float:
@@ -269,7 +286,7 @@ class Measured:
     def _reach(self, atom: float) -> float:
         """How far from an atom a value may lie and still be it; never further than a step."""
         step = self.steps_of(np.array([atom]))
-        return 0.0 if self.whole else min(_SAME * abs(atom), float(self.ends(step + 1)[0] - self.ends(step)[0]))
+        return min(_SAME * abs(atom), float(self.ends(step + 1)[0] - self.ends(step)[0]))
 
     @cached_property
     def _beside_atom(self) -> NDArray[np.bool_]:
@@ -288,22 +305,33 @@ class Measured:
         return np.clip(np.rint(number) if self.whole else number, self.low, self.high)
 
     def _steps_of_clamped(self, number: FloatArray) -> CodeArray:
-        position = number - self.low
-        if self._by_table:  # the logarithm guesses, exact comparisons with the table decide
-            position = np.log1p(position / self._log_start) / math.log1p(self._range / self._log_start)
-        position *= self.steps if self._by_table else self.steps / self._range
-        step = np.minimum(position.astype(np.int32), self.steps - 1)
-        if self._by_table:
-            step -= number < self._table[step]
-            step += (number >= self._table[step + 1]) & (step < self.steps - 1)
+        position = (number - self.low) * (self.steps / self._range)
+        if self.log and not self.exact:
+            position = np.log1p((number - self.low) / self._log_start)
+            position *= self.steps / math.log1p(self._range / self._log_start)
+        step = np.clip(position.astype(np.int32), 0, self.steps - 1)
+        return self._corrected(step, number) if self._by_table else step
+
+    def _corrected(self, step: CodeArray, number: FloatArray) -> CodeArray:
+        """The step of the table in which each number lies. A guess is only a short cut: exact comparisons decide."""
+        ends = self._table
+        step -= (number < ends[step]) & (step > 0)
+        step += (number >= ends[step + 1]) & (step < self.steps - 1)
+        wrong = (number < ends[step]) | ((number >= ends[step + 1]) & (step < self.steps - 1))
+        if wrong.any():
+            step[wrong] = np.searchsorted(ends[1:-1], number[wrong], side="right")
         return step
 
-    def decode(self, codes: CodeArray, inside: FloatArray) -> pa.Array:
+    def decode(self, codes: CodeArray, inside: FloatArray, limits: Limits = (None, None)) -> pa.Array:
         """See `Codes`."""
         step = np.clip(codes, 0, self.steps - 1)
         left, right = self.ends(step), self.ends(step + 1)
-        number = _whole_between(left, right, inside) if self.whole else left + inside * (right - left)
-        number = np.clip(number, self.low, self.high)
+        within = np.floor(inside * (right - left)) if self.whole else inside * (right - left)
+        number = left + within
+        low, high = (
+            bound if limit is None else limit for limit, bound in zip(limits, (self.low, self.high), strict=True)
+        )
+        number = np.clip(number, max(low, self.low), min(high, self.high))
         for place, atom in enumerate(self.atoms):
             number = np.where(codes == self.steps + place, atom, number)
         return self.write(number, codes == self.missing if self.nullable else np.zeros(len(codes), dtype=bool))
@@ -318,14 +346,8 @@ def _one(value: object) -> pa.Array:
     """One value as an array, of nulls if Arrow does not know its kind."""
     try:
         return pa.array([value])
-    except (pa.ArrowException, OverflowError):
+    except (pa.ArrowException, OverflowError, UnicodeError, TypeError):
         return pa.nulls(1)
-
-
-def _whole_between(left: FloatArray, right: FloatArray, inside: FloatArray) -> FloatArray:
-    """One of the whole numbers of [left, right), all alike; where there is none, the one just below."""
-    first, beyond = np.ceil(left), np.ceil(right)
-    return np.where(beyond > first, first + np.floor(inside * (beyond - first)), first - 1)
 
 
 def _write_number(number: FloatArray, null: NDArray[np.bool_]) -> pa.Array:

@@ -1,131 +1,131 @@
-"""A table of plain Arrow types as the table that went in: its kind of frame, its column order, its types."""
+"""A table of plain Arrow types as the table that went in: its kind of frame, its column order, its chosen types."""
 
 import importlib
-import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.encoding.header import Frame, Header
+from sfumato.encoding.codes import listed_values
+from sfumato.encoding.header import POLARS_NAMES, Frame, Header
 from sfumato.errors import RequestError
-from sfumato.schema import CategoryColumn, Schema
+from sfumato.schema import Column, Schema
 
 
 def dress(table: pa.Table, header: Header, schema: Schema, frame: Frame | None = None) -> Any:
-    """The table in the header's column order; in its types, too, unless another kind of frame is asked for.
+    """The table in the header's column order; in its chosen types, too, unless another kind of frame is asked for.
 
     Edge cases
-        A column that the header does not know (probabilities, say) stands last, as it is. A value that the wanted type
-        cannot hold leaves the column in its plain type.
+        A column that the header does not know (probabilities, say) stands last, as it is. A type that cannot hold every
+        value that the schema allows is not used: the column keeps the plain type of the schema.
     """
     frame = frame or header.frame
-    known = [name for name in header.types if name in table.column_names]
-    table = table.select(known + [name for name in table.column_names if name not in known])
-    wanted = {name: header.types[name] for name in known} if frame == header.frame else {}
+    there = set(table.column_names)
+    known = [name for name in header.types if name in there and name in schema.by_name]
+    table = table.select(known + [name for name in table.column_names if name not in set(known)])
+    chosen = {name: header.types[name] if frame == header.frame else "" for name in known}
     match frame:
         case "arrow":
-            return _dress_arrow(table, schema, wanted)
+            return _dress_arrow(table, schema, chosen)
         case "pandas":
-            return _dress_pandas(table, schema, wanted)
+            return _dress_pandas(table, schema, chosen)
         case "polars":
-            return _dress_polars(table, schema, wanted)
+            return _dress_polars(table, schema, chosen)
     raise RequestError(f"frame is {frame!r}; use arrow, pandas or polars")
 
 
-def _dress_arrow(table: pa.Table, schema: Schema, types: Mapping[str, str]) -> pa.Table:
-    for name, text in types.items():
-        try:
-            column = _cast_arrow(table.column(name), _arrow_type(text), schema, name)
-        except (pa.ArrowException, ValueError):
-            continue
-        table = table.set_column(table.column_names.index(name), name, column)
-    return table
+def number_type(column: Column, chosen: str) -> str:
+    """The numpy type for a column of numbers: the chosen one if it holds all that the schema allows; "" for others."""
+    values: tuple[Any, ...] = getattr(column, "values", None) or getattr(column, "bounds", None) or ("no number",)
+    if not all(isinstance(value, int | float) for value in values):
+        return ""
+    if chosen.startswith(("int", "uint", "float")) and _holds(chosen, values):
+        return chosen
+    return "float64" if any(isinstance(value, float) for value in values) else "int64"
 
 
-def _cast_arrow(column: pa.ChunkedArray, wanted: pa.DataType, schema: Schema, name: str) -> pa.ChunkedArray:
-    if pa.types.is_null(wanted):
-        return column
-    if not pa.types.is_dictionary(wanted):
-        return pc.cast(column, wanted, safe=False)
-    listed = schema[name]
-    values = (
-        pa.array(listed.values, column.type) if isinstance(listed, CategoryColumn) else pc.unique(column).drop_null()
-    )
-    places = pc.index_in(column, values).cast(wanted.index_type)
-    parts = [
-        pa.DictionaryArray.from_arrays(part, values.cast(wanted.value_type), ordered=wanted.ordered)
-        for part in places.chunks
-    ]
-    return pa.chunked_array(parts, type=wanted)
+def _holds(name: str, values: tuple[float, ...]) -> bool:
+    limits = np.finfo(name) if name.startswith("float") else np.iinfo(name)
+    return all(float(limits.min) <= value <= float(limits.max) for value in values)
 
 
-def _arrow_type(text: str) -> pa.DataType:
-    """The Arrow type that `str` wrote."""
-    if stamp := re.fullmatch(r"timestamp\[(s|ms|us|ns)(?:, tz=(.+))?\]", text):
-        return pa.timestamp(stamp[1], stamp[2])
-    if number := re.fullmatch(r"decimal(128|256)\((\d+), (\d+)\)", text):
-        return getattr(pa, f"decimal{number[1]}")(int(number[2]), int(number[3]))
-    if listed := re.fullmatch(r"dictionary<values=(.+), indices=(\w+), ordered=([01])>", text):
-        return pa.dictionary(_arrow_type(listed[2]), _arrow_type(listed[1]), listed[3] == "1")
-    return pa.type_for_alias(text)
+def _is_category(column: Column, chosen: str) -> bool:
+    return column.type == "category" and ("category" in chosen or chosen == "enum")
 
 
-def _dress_pandas(table: pa.Table, schema: Schema, types: Mapping[str, str]) -> Any:
+def _zone(column: Column, chosen: str) -> str | None:
+    return chosen.removeprefix("zone ") if column.type == "datetime" and chosen.startswith("zone ") else None
+
+
+def _dress_arrow(table: pa.Table, schema: Schema, chosen: Mapping[str, str]) -> pa.Table:
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    for name, text in chosen.items():
+        columns[name] = _as_arrow(columns[name], schema[name], text)
+    return pa.table(columns)
+
+
+def _as_arrow(array: pa.ChunkedArray, column: Column, chosen: str) -> pa.ChunkedArray:
+    if _is_category(column, chosen):
+        values, ordered = pa.array(listed_values(column)), chosen.startswith("ordered")
+        places = pc.index_in(array, values)
+        parts = [pa.DictionaryArray.from_arrays(part, values, ordered=ordered) for part in places.chunks]
+        return pa.chunked_array(parts, type=pa.dictionary(pa.int32(), values.type, ordered))
+    if column.type == "datetime":
+        return pc.cast(array, pa.timestamp("us", _zone(column, chosen)))
+    if number := number_type(column, chosen):
+        rounded = pc.round(array) if "int" in number and pa.types.is_floating(array.type) else array
+        return pc.cast(rounded, pa.from_numpy_dtype(number), safe=False)
+    return array
+
+
+def _dress_pandas(table: pa.Table, schema: Schema, chosen: Mapping[str, str]) -> Any:
     pandas = _library("pandas")
-    frame = table.to_pandas(date_as_object=True)
-    for name, text in types.items():
-        column = schema[name]
-        if text.startswith("category") and isinstance(column, CategoryColumn):
-            values = list(column.values)
-            frame[name] = pandas.Categorical(frame[name], categories=values, ordered=text.endswith("ordered"))
-        else:
-            try:
-                frame[name] = _as_dtype(frame[name], _nullable(text) if column.missing else text)
-            except (ValueError, TypeError):
-                continue
-    return frame
+    columns = {
+        name: _as_pandas(pandas, series, schema[name], chosen[name]) if name in chosen else series
+        for name, series in table.to_pandas().items()
+    }
+    return pandas.DataFrame(columns)
 
 
-def _as_dtype(series: Any, dtype: str) -> Any:
-    """Moments are kept in universal time; a zone is a way to show them."""
-    if dtype.startswith("datetime64") and "," in dtype:
-        series = series.dt.tz_localize("UTC")
-    return series.astype(dtype)
+def _as_pandas(pandas: Any, series: Any, column: Column, chosen: str) -> Any:
+    if _is_category(column, chosen):
+        values, ordered = list(listed_values(column)), chosen.startswith("ordered")
+        return pandas.Series(pandas.Categorical(series, categories=values, ordered=ordered))
+    if column.type in ("date", "datetime"):
+        moments, zone = pandas.to_datetime(series).astype("datetime64[us]"), _zone(column, chosen)
+        return moments.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else moments
+    if column.type == "boolean":
+        return series.astype("boolean" if column.missing else "bool")
+    if number := number_type(column, chosen):
+        rounded = series.round() if "int" in number and column.type == "number" else series
+        return rounded.astype(_nullable(number) if column.missing and "int" in number else number)
+    return series
 
 
-def _nullable(dtype: str) -> str:
-    """int64 and bool cannot hold a null; pandas has Int64 and boolean for that."""
-    return {"bool": "boolean"}.get(dtype, re.sub(r"^(u?)int", lambda kind: kind[1].upper() + "Int", dtype))
+def _nullable(number: str) -> str:
+    """The pandas type of the same size that can hold a null: Int8 for int8, UInt8 for uint8."""
+    return number.title().replace("Uint", "UInt")
 
 
-def _dress_polars(table: pa.Table, schema: Schema, types: Mapping[str, str]) -> Any:
+def _dress_polars(table: pa.Table, schema: Schema, chosen: Mapping[str, str]) -> Any:
     polars = _library("polars")
-    frame = polars.from_arrow(table)
-    for name, text in types.items():
-        column, source = schema[name], polars.col(name)
-        if text == "Enum" and isinstance(column, CategoryColumn):
-            source, wanted = source.cast(polars.String), polars.Enum([str(value) for value in column.values])
-        elif text == "Categorical":
-            source, wanted = source.cast(polars.String), polars.Categorical
-        else:
-            wanted = _polars_type(polars, text)
-        try:
-            frame = frame.with_columns(source.cast(wanted))
-        except polars.exceptions.PolarsError:
-            continue
-    return frame
+    casts = [_as_polars(polars, polars.col(name), schema[name], text) for name, text in chosen.items()]
+    return polars.from_arrow(table).with_columns(casts)
 
 
-def _polars_type(polars: Any, text: str) -> Any:
-    """The polars type that `str` wrote; an unknown one stays text."""
-    if stamp := re.fullmatch(r"Datetime\(time_unit='(\w+)', time_zone=(?:None|'(.+)')\)", text):
-        return polars.Datetime(stamp[1], stamp[2])
-    if number := re.fullmatch(r"Decimal\(precision=(\d+), scale=(\d+)\)", text):
-        return polars.Decimal(int(number[1]), int(number[2]))
-    named = getattr(polars, text, None)
-    return named if isinstance(named, type) and issubclass(named, polars.DataType) else polars.String
+def _as_polars(polars: Any, source: Any, column: Column, chosen: str) -> Any:
+    if _is_category(column, chosen):
+        texts = [str(value) for value in listed_values(column)]
+        return source.cast(polars.String).cast(polars.Enum(texts) if chosen == "enum" else polars.Categorical)
+    if column.type == "datetime":
+        moments, zone = source.cast(polars.Datetime("us")), _zone(column, chosen)
+        return moments.dt.replace_time_zone("UTC").dt.convert_time_zone(zone) if zone else moments
+    if number := number_type(column, chosen):
+        rounded = source.round() if "int" in number and column.type == "number" else source
+        return rounded.cast(getattr(polars, POLARS_NAMES.get(number, number.title())))
+    return source
 
 
 def _library(name: str) -> Any:

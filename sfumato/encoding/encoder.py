@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.encoding.codes import CodeArray, Codes, codes_of
+from sfumato.encoding.codes import CodeArray, Codes, Limits, codes_of
 from sfumato.schema import Schema
+
+NO_LIMITS: Mapping[str, Limits] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,14 @@ class Encoder:
         wanted = self.columns if names is None else names
         return Batch(records.num_rows, {name: self.columns[name].encode(records.column(name)) for name in wanted})
 
-    def decode(self, batch: Batch, rng: np.random.Generator) -> pa.Table:
+    def decode(self, batch: Batch, rng: np.random.Generator, limits: Mapping[str, Limits] = NO_LIMITS) -> pa.Table:
         """A table in the plain type of each column.
 
-        Inside the small interval of a code the place is drawn at random.
+        Inside the small interval of a code the place is drawn at random, within the limits of the column if it has any.
         """
-        arrays = {name: self.columns[name].decode(codes, rng.random(batch.rows)) for name, codes in batch.codes.items()}
-        return pa.table(arrays)
+        return pa.table(
+            {
+                name: self.columns[name].decode(codes, rng.random(batch.rows), limits.get(name, (None, None)))
+                for name, codes in batch.codes.items()
+            }
+        )

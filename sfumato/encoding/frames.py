@@ -2,14 +2,20 @@
 
 import datetime as dt
 import decimal
-import re
 import sys
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.encoding.header import Frame, Header, check_columns, header_of_arrow
+from sfumato.encoding.header import (
+    Frame,
+    Header,
+    check_columns,
+    chosen_in_pandas,
+    chosen_in_polars,
+    header_of_arrow,
+)
 from sfumato.errors import DataError
 from sfumato.schema import Schema
 
@@ -38,25 +44,21 @@ def names_of(data: Any) -> list[str]:
 def header_of(data: Any, schema: Schema) -> Header:
     """The header of a frame that has every column of the schema."""
     check_columns(names_of(data), schema, "the table")
-    match kind_of(data):
-        case "arrow":
-            return header_of_arrow(data.schema, schema)
-        case "pandas":
-            dtypes = dict(zip(names_of(data), data.dtypes, strict=True))
-        case _:
-            dtypes = dict(data.schema)
-    types = {name: _declared(dtype) for name, dtype in dtypes.items() if name in schema.by_name}
-    for name, text in types.items():
-        if text.startswith(("complex", "period", "interval", "Sparse", "timedelta", "Object")):
-            raise DataError(f"the table stores column {name!r} as {text}; cast it to a plain type")
-    return Header("pandas" if kind_of(data) == "pandas" else "polars", types)
+    kind = kind_of(data)
+    if kind == "arrow":
+        return header_of_arrow(data.schema, schema)
+    declared = dict(zip(names_of(data), data.dtypes, strict=True))
+    named = {name: dtype for name, dtype in declared.items() if name in schema.by_name}
+    for name, dtype in named.items():
+        if str(dtype).startswith(("complex", "period", "interval", "Sparse", "timedelta", "Object", "Duration")):
+            raise DataError(f"the table stores column {name!r} as {dtype}; cast it to a plain type")
+    chosen = chosen_in_pandas if kind == "pandas" else chosen_in_polars
+    return Header(kind or "arrow", {name: chosen(dtype) for name, dtype in named.items()})
 
 
-def _declared(dtype: Any) -> str:
-    """The type's name; of a list of categories only the kind, because the list may have been read off the rows."""
-    if str(dtype) == "category":
-        return "category, ordered" if dtype.ordered else "category"
-    return re.sub(r"\((categories|ordering).*", "", str(dtype))
+def empty(data: Any) -> Any:
+    """The frame without its rows."""
+    return data.iloc[:0] if kind_of(data) == "pandas" else data[:0]
 
 
 def to_arrow(data: Any, names: list[str]) -> pa.Table:
@@ -66,9 +68,16 @@ def to_arrow(data: Any, names: list[str]) -> pa.Table:
             table = data if isinstance(data, pa.Table) else pa.Table.from_batches([data])
             return table.select(names)
         case "polars":
-            return data.select(names).to_arrow()
+            return _within_64_bits(data.select(names)).to_arrow()
     places = {name: place for place, name in enumerate(names_of(data))}
     return pa.table({name: _arrow_of_series(data.iloc[:, places[name]]) for name in names})
+
+
+def _within_64_bits(frame: Any) -> Any:
+    """Arrow has no integers of 128 bits; whatever needs them lies outside all bounds, where floats do as well."""
+    polars = sys.modules["polars"]
+    wide = [name for name, dtype in frame.schema.items() if str(dtype) in ("Int128", "UInt128")]
+    return frame.with_columns([polars.col(name).cast(polars.Float64) for name in wide])
 
 
 def _arrow_of_series(series: Any) -> pa.Array:
@@ -84,11 +93,11 @@ def _arrow_of_series(series: Any) -> pa.Array:
 def _text(value: object) -> str | None:
     """A Python object as text that encoding can read; None for a null.
 
-    An object of another kind is not even asked for `str`.
+    An object of another kind says nothing: it is not even asked for its `str`.
     """
+    if value is None or _is_missing(value):
+        return None
     match value:
-        case None:
-            return None
         case str():
             return value.encode(errors="replace").decode()
         case bytes():
@@ -97,16 +106,25 @@ def _text(value: object) -> str | None:
             return "true" if value else "false"
         case int() | np.integer():
             return str(min(max(int(value), -_OUT_OF_REACH), _OUT_OF_REACH))
-        case decimal.Decimal():
-            return None if value.is_nan() else _text_of_float(float(value))
-        case float() | np.floating():
-            return _text_of_float(float(value))
+        case float() | np.floating() | decimal.Decimal():
+            number = float(value)
+            return str(int(number)) if number.is_integer() and abs(number) < _OUT_OF_REACH else str(number)
         case dt.date() | dt.time():
-            return None if value != value else value.isoformat()
+            return _iso(value)
     return ""
 
 
-def _text_of_float(value: float) -> str | None:
-    if np.isnan(value):
-        return None
-    return str(int(value)) if value.is_integer() and abs(value) < _OUT_OF_REACH else str(value)
+def _is_missing(value: object) -> bool:
+    """NaN, NaT and the missing value of pandas."""
+    if isinstance(value, decimal.Decimal):
+        return value.is_nan()
+    if isinstance(value, float | np.floating):
+        return bool(np.isnan(value))
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def _iso(value: dt.date | dt.time) -> str:
+    try:
+        return value.isoformat()
+    except Exception:  # noqa: BLE001 - a time zone may be any code; what it raises is no business of ours
+        return ""

@@ -1,22 +1,32 @@
 """The header of the private table: which columns it has, in which order and type. Public, and kept with a release.
 
-It lets a sample come back as the table went in. Only declared types are kept. A type that names values of the rows (the
-categories of a pandas column) keeps its kind alone; the values are the schema's.
+It lets a sample come back as the table went in. Types need care: libraries guess most of them from values (a null turns
+int64 into float64, a word turns it into text), so a guessed type would tell of rows. Kept are only types that somebody
+must have chosen, such as int16, float32, a category or a time zone; everything else follows from the schema alone.
 """
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import pyarrow as pa
 
 from sfumato.encoding.reading import family
 from sfumato.errors import DataError
 from sfumato.schema import Schema
-from sfumato.schema_errors import did_you_mean
 
 Frame = Literal["arrow", "pandas", "polars"]
 
+_CHOSEN = re.compile(r"(u?int(8|16|32)|uint64|float16|float32|enum|(ordered )?category|zone [\w/+:-]+)?")
+POLARS_NAMES = {
+    **{f"int{bits}": f"Int{bits}" for bits in (8, 16, 32)},
+    **{f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)},
+    "float32": "Float32",
+    "enum": "Enum",
+    "category": "Categorical",
+}
 _READABLE = {
     "integer": {"nothing", "number", "boolean", "text"},
     "number": {"nothing", "number", "boolean", "text"},
@@ -29,32 +39,70 @@ _READABLE = {
 
 @dataclass(frozen=True)
 class Header:
-    """The columns of a table that a schema names, in the table's order, each with its declared type as text."""
+    """The columns of a table that a schema names, in the table's order, each with its chosen type, or "" for none."""
 
     frame: Frame
     types: Mapping[str, str]
 
+    def __post_init__(self) -> None:
+        if self.frame not in get_args(Frame) or not all(_CHOSEN.fullmatch(text) for text in self.types.values()):
+            raise ValueError("a header names a frame or a type that is not known")
+
+
+def chosen_in_arrow(storage: pa.DataType) -> str:
+    """What was chosen about an Arrow type."""
+    if pa.types.is_dictionary(storage):
+        return "ordered category" if storage.ordered else "category"
+    if pa.types.is_timestamp(storage) and storage.tz:
+        return _if_known(f"zone {storage.tz}")
+    return _if_known({"float": "float32", "halffloat": "float16"}.get(str(storage), str(storage)))
+
+
+def chosen_in_pandas(dtype: Any) -> str:
+    """What was chosen about a pandas type; of a list of categories only the kind, the list may come from the rows."""
+    if str(dtype) == "category":
+        return "ordered category" if dtype.ordered else "category"
+    if getattr(dtype, "tz", None) is not None:
+        return _if_known(f"zone {dtype.tz}")
+    return _if_known(str(dtype).lower())
+
+
+def chosen_in_polars(dtype: Any) -> str:
+    """What was chosen about a polars type."""
+    if getattr(dtype, "time_zone", None):
+        return _if_known(f"zone {dtype.time_zone}")
+    name = str(dtype).split("(")[0]
+    return next((ours for ours, theirs in POLARS_NAMES.items() if theirs == name), "")
+
+
+def _if_known(text: str) -> str:
+    return text if _CHOSEN.fullmatch(text) else ""
+
 
 def header_of_arrow(storage: pa.Schema, schema: Schema) -> Header:
-    """The header of an Arrow schema: types only, none of its metadata."""
-    return Header("arrow", {name: str(storage.field(name).type) for name in storage.names if name in schema.by_name})
+    """The header of an Arrow schema, without its metadata."""
+    names = [name for name in storage.names if name in schema.by_name]
+    return Header("arrow", {name: chosen_in_arrow(storage.field(name).type) for name in names})
 
 
 def check_columns(names: Sequence[str], schema: Schema, where: str) -> None:
-    """Refuse a table that lacks a column of the schema, or has one twice. The header is public, so it may be named."""
+    """Refuse a table that lacks a column of the schema, or has one twice.
+
+    The table's own names are not quoted: if it has no header line, they are a record.
+    """
+    counts = Counter(names)
     for name in schema.by_name:
-        if name not in names:
-            raise DataError(
-                f"{where} has no column {name!r}{did_you_mean(name, names)}; correct the schema or the table"
-            )
-        if list(names).count(name) > 1:
+        if counts[name] == 0:
+            raise DataError(f"{where} has no column {name!r}; correct the schema or the table's header")
+        if counts[name] > 1:
             raise DataError(f"{where} has more than one column {name!r}; name each once")
 
 
 def check_storage(storage: Mapping[str, pa.DataType], schema: Schema, where: str) -> None:
     """Refuse a column whose declared type cannot hold what the schema says, such as a list or a duration."""
     for name, column in schema.by_name.items():
-        if family(storage[name]) not in _READABLE[column.type]:
+        guessed_from_nulls = storage[name] == pa.float64()  # what pandas makes of a column without any value
+        if family(storage[name]) not in _READABLE[column.type] and not guessed_from_nulls:
             raise DataError(
                 f"{where} stores column {name!r} as {storage[name]}, which cannot be read as {column.type}; "
                 "change its type in the schema or in the table"

@@ -6,7 +6,7 @@ The target is a column like any other, so conditions, marginals and predictions 
 components. All of it is exact: nothing is sampled unless `sample` is asked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from sfumato.errors import RequestError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Runs = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ class Pieces:
         inside = (piece >= 0) & (codes < self.stops[piece])
         return (self.theta / (self.stops - self.starts))[:, piece].T * inside[:, None]
 
-    def within(self, runs: Sequence[tuple[int, int]]) -> tuple[FloatArray, "Pieces | None"]:
+    def within(self, runs: Runs) -> tuple[FloatArray, "Pieces | None"]:
         """The probability of the codes in `runs` in every component, and the distribution given that they hold."""
         parts = [
             (max(start, low), min(stop, high), place)
@@ -90,6 +91,8 @@ class TableMixture:
             raise ValueError("the weights must be a distribution")
         if any(len(pieces.theta) != len(self.weights) for pieces in self.columns.values()):
             raise ValueError("every column needs a distribution for every component")
+        if not 0 < self.size < 2**53:
+            raise ValueError("the size must be a number of records")
 
     def sample(self, rows: int, rng: np.random.Generator) -> Batch:
         """Independent records, as codes."""
@@ -132,15 +135,15 @@ class TableMixture:
         known = np.where(np.isfinite(total)[:, None], joint, np.log(np.maximum(self.weights, 1e-300)))
         return np.exp(known - _log_sum(known)[:, None]) @ self.columns[name].theta
 
-    def condition(self, runs: Mapping[str, Sequence[tuple[int, int]]]) -> "TableMixture":
+    def condition(self, given: Iterable[tuple[str, Runs]]) -> "TableMixture":
         """The same table given that each named column has one of these codes (runs of start, stop). Exact."""
         weights, columns = self.weights, dict(self.columns)
-        for name, allowed in runs.items():
-            mass, given = columns[name].within(allowed)
+        for name, allowed in given:
+            mass, column = columns[name].within(allowed)
             weights = weights * mass
-            if given is None or weights.sum() <= 0:
+            if column is None or weights.sum() <= 0:
                 raise RequestError("the released table gives this condition no probability; ask for a wider one")
-            columns[name] = given
+            columns[name] = column
         return replace(self, weights=weights / weights.sum(), columns=columns, size=self.size * weights.sum())
 
     def pair(self, first: str, second: str) -> FloatArray:
@@ -169,7 +172,7 @@ class TableMixture:
     @classmethod
     def from_parts(cls, content: Mapping[str, Any], table: pa.Table) -> "TableMixture":
         """The model that `to_parts` wrote."""
-        if content["kind"] != cls.kind:
+        if content["kind"] != cls.kind or set(content) != {"kind", "weights", "size"}:
             raise ValueError(f"a model of kind {content['kind']!r} is not known to this version; update sfumato")
         weights = np.array(content["weights"], dtype=np.float64)
         column = np.array(table.column("column").to_pylist())

@@ -23,6 +23,7 @@ from sfumato.privacy.spending import UNITS_PER_MU_SQUARED, mu_of_units
 
 FloatArray = NDArray[np.float64]
 
+LARGEST_BUDGET = 2**53  # units; an epsilon of some thousands
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _ROUNDING = 1e-12  # `delta_of` is good to this relative error, shown in the tests against 60-digit arithmetic
 
@@ -99,6 +100,11 @@ class Budget:
     delta: float
 
     def __post_init__(self) -> None:
+        for name in ("epsilon", "delta"):
+            try:
+                object.__setattr__(self, name, float(getattr(self, name)))
+            except (TypeError, ValueError, OverflowError):
+                raise BudgetError(f"{name} is {getattr(self, name)!r}; it must be a number") from None
         if not 0 < self.epsilon < math.inf:
             raise BudgetError(f"epsilon is {self.epsilon}; it must be a number above 0, say 1")
         if not 0 < self.delta < 1:
@@ -107,6 +113,8 @@ class Budget:
             )
         if self.units < 1:
             raise BudgetError(f"epsilon {self.epsilon} at delta {self.delta} buys nothing; raise epsilon")
+        if self.units > LARGEST_BUDGET:
+            raise BudgetError(f"epsilon {self.epsilon} promises nothing; lower it, say to 1")
 
     @property
     def mu(self) -> float:
@@ -121,4 +129,7 @@ class Budget:
     def split(self, shares: Sequence[float]) -> tuple[float, ...]:
         """A mu for each share of mu squared; together they cost no more than the budget."""
         exact = [Fraction(share) for share in shares]
-        return tuple(mu_of_units(int(self.units * share / sum(exact))) for share in exact)
+        units = [int(self.units * share / sum(exact)) for share in exact]
+        if min(units) < 1:
+            raise BudgetError(f"epsilon {self.epsilon} at delta {self.delta} does not go round; raise epsilon")
+        return tuple(map(mu_of_units, units))

@@ -6,6 +6,9 @@ What is spent is what was reserved, so a crash in between over-counts and never 
 
 Compatibility: entries are never changed or removed, a kind of entry never changes its meaning, and an entry of a kind
 that this version does not know makes it refuse the ledger.
+
+Adjacencies are different currencies. A limit is set in one of them, and every release is held against it by what it
+gives there (`held_against`); a release that gives nothing there is refused.
 """
 
 import datetime as dt
@@ -21,18 +24,34 @@ from typing import Any
 
 from sfumato.errors import LedgerError, OverBudget
 from sfumato.privacy.accounting import Budget
+from sfumato.privacy.adjacency import Adjacency
 from sfumato.privacy.spending import UNITS_PER_MU_SQUARED
 
 KINDS = ("limit", "reserve", "commit")
 _BEGINNING = "0" * 64
-_TABLE = """
-create table if not exists entries (
-  number integer primary key, time text not null, kind text not null, dataset text not null, units integer not null,
-  detail text not null, previous text not null, hash text not null
-); create trigger if not exists never_changed before update on entries begin select raise(abort, 'entries are never
-changed'); end; create trigger if not exists never_removed before delete on entries begin select raise(abort, 'entries
-are never removed'); end;
+_OURS = 0x5F0A70  # SQLite's mark of whose file it is
+_TABLE = f"""
+pragma application_id = {_OURS};
+create table entries (
+  number integer primary key, time text not null, kind text not null, dataset text not null, adjacency text not null,
+  units integer not null, detail text not null, previous text not null, hash text not null
+);
+create trigger never_changed before update on entries begin select raise(abort, 'entries are never changed'); end;
+create trigger never_removed before delete on entries begin select raise(abort, 'entries are never removed'); end;
 """
+
+
+def held_against(release: Adjacency, limit: Adjacency) -> int | None:
+    """What a unit of mu squared under one adjacency counts under another; None where it promises nothing there.
+
+    To replace a record is to remove one and add one, so mu-GDP for add-remove is 2 mu-GDP for replace (group privacy:
+    Dong, Roth and Su 2019, theorem 2.14) and costs four times as much. To change a label is one way to replace.
+    """
+    if release == limit:
+        return 1
+    if release == Adjacency.ADD_REMOVE:
+        return 4
+    return 1 if (release, limit) == (Adjacency.REPLACE, Adjacency.LABEL) else None
 
 
 @dataclass(frozen=True)
@@ -43,6 +62,7 @@ class Entry:
     time: str
     kind: str
     dataset: str
+    adjacency: str
     units: int
     detail: str
     previous: str
@@ -56,14 +76,19 @@ class Entry:
 
 @dataclass(frozen=True)
 class Account:
-    """What a ledger says of one dataset, in units; `limit` is None where nobody set one."""
+    """What a ledger says of one dataset under one adjacency, in units; `limit` is None where nobody set one.
+
+    `uncounted` are releases under another adjacency that promise nothing under this one.
+    """
 
     dataset: str
+    adjacency: Adjacency
     spent: int
     limit: int | None
     limit_as_set: tuple[float, float] | None
     releases: int
     unfinished: int
+    uncounted: int
 
 
 class Ledger:
@@ -79,39 +104,32 @@ class Ledger:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
-    def reserve(self, dataset: str, units: int, detail: dict[str, Any]) -> Entry:
+    def reserve(self, dataset: str, adjacency: Adjacency, units: int, detail: dict[str, Any]) -> Entry:
         """Write down that `units` are spent on the dataset, or raise `OverBudget` and write nothing."""
+        if units < 1:
+            raise LedgerError(f"{units} units cannot be reserved; a release costs something")
 
         def allowed(entries: Sequence[Entry]) -> None:
-            account = _account(entries, dataset)
-            if account.limit is not None and account.spent + units > account.limit:
-                requested, remaining = (u / UNITS_PER_MU_SQUARED for u in (units, account.limit - account.spent))
-                raise OverBudget(
-                    f"the limit of dataset {dataset!r} leaves {remaining:.4g} of mu squared and this release asks for "
-                    f"{requested:.4g}; nothing was read",
-                    requested=requested,
-                    remaining=remaining,
-                )
+            for account in _accounts(entries, dataset):
+                if account.limit is not None:
+                    _refuse_beyond(account, account.limit, adjacency, units)
 
-        return self._append("reserve", dataset, units, detail, allowed)
+        return self._append("reserve", dataset, adjacency, units, detail, allowed)
 
     def commit(self, reservation: Entry, statement_hash: str) -> Entry:
         """Write down that the release of a reservation is done, with the hash of its statement."""
         detail = {"reservation": reservation.hash, "statement": statement_hash}
-        return self._append("commit", reservation.dataset, 0, detail)
+        return self._append("commit", reservation.dataset, Adjacency(reservation.adjacency), 0, detail)
 
-    def set_limit(self, dataset: str, limit: Budget) -> Entry:
-        """Refuse, from now on, what would take the dataset's total beyond this budget."""
-        return self._append("limit", dataset, limit.units, asdict(limit))
+    def set_limit(self, dataset: str, limit: Budget, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> Entry:
+        """Refuse, from now on, what would take the dataset's total beyond this budget under this adjacency."""
+        return self._append("limit", dataset, adjacency, limit.units, asdict(limit))
 
-    def accounts(self) -> list[Account]:
-        """Every dataset with its spending, by name."""
+    def accounts(self, dataset: str | None = None) -> list[Account]:
+        """The accounts of one dataset, or of all by name: one for each adjacency that was ever used or limited."""
         entries = self.entries()
-        return [_account(entries, dataset) for dataset in sorted({entry.dataset for entry in entries})]
-
-    def account(self, dataset: str) -> Account:
-        """One dataset's spending; zero for a name that the ledger has never seen."""
-        return _account(self.entries(), dataset)
+        names = sorted({entry.dataset for entry in entries}) if dataset is None else [dataset]
+        return [account for name in names for account in _accounts(entries, name)]
 
     def entries(self) -> list[Entry]:
         """All entries, their chain checked; none where there is no file yet."""
@@ -124,6 +142,7 @@ class Ledger:
         self,
         kind: str,
         dataset: str,
+        adjacency: Adjacency,
         units: int,
         detail: dict[str, Any],
         allowed: Callable[[Sequence[Entry]], None] = lambda _: None,
@@ -134,9 +153,10 @@ class Ledger:
             allowed(entries)
             now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
             previous = entries[-1].hash if entries else _BEGINNING
-            bare = Entry(len(entries) + 1, now, kind, dataset, units, json.dumps(detail, sort_keys=True), previous, "")
+            told = json.dumps(detail, sort_keys=True)
+            bare = Entry(len(entries) + 1, now, kind, dataset, adjacency.value, units, told, previous, "")
             entry = Entry(**{**asdict(bare), "hash": bare.computed_hash()})
-            connection.execute("insert into entries values (?, ?, ?, ?, ?, ?, ?, ?)", tuple(asdict(entry).values()))
+            connection.execute("insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)", tuple(asdict(entry).values()))
             connection.execute("commit")
             return entry
 
@@ -145,16 +165,29 @@ class Ledger:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self.path, timeout=60, isolation_level=None)) as connection:
-                connection.execute(
-                    "pragma synchronous = extra"
-                )  # the journal's removal is on disk, too, when a commit returns
-                connection.executescript(_TABLE)
-                _sync_folder(self.path.parent)
+                connection.execute("pragma synchronous = extra")  # even a journal's removal is on disk after a commit
+                self._make_or_recognise(connection)
                 yield connection
         except (sqlite3.Error, OSError) as error:
             raise LedgerError(
                 f"the ledger {self.path} cannot be used ({error}); check the file and its folder"
             ) from error
+
+    def _make_or_recognise(self, connection: sqlite3.Connection) -> None:
+        """Make the table in a new file; refuse a database that is somebody else's."""
+        if connection.execute("pragma application_id").fetchone() == (_OURS,):
+            return
+        connection.execute("begin immediate")
+        (mark,) = connection.execute("pragma application_id").fetchone()
+        (tables,) = connection.execute("select count(*) from sqlite_master").fetchone()
+        if mark != _OURS and tables:
+            raise LedgerError(f"{self.path} is a database, but not a ledger; name another file")
+        if mark != _OURS:
+            for statement in _statements(_TABLE):
+                connection.execute(statement)
+        connection.execute("commit")
+        if mark != _OURS:
+            _sync_folder(self.path.parent)
 
 
 def _checked(connection: sqlite3.Connection, path: Path) -> list[Entry]:
@@ -172,20 +205,57 @@ def _checked(connection: sqlite3.Connection, path: Path) -> list[Entry]:
     return entries
 
 
-def _account(entries: Sequence[Entry], dataset: str) -> Account:
+def _accounts(entries: Sequence[Entry], dataset: str) -> list[Account]:
     own = [entry for entry in entries if entry.dataset == dataset]
-    limits = [entry for entry in own if entry.kind == "limit"]
+    return [_account(own, dataset, adjacency) for adjacency in Adjacency if any(e.adjacency == adjacency for e in own)]
+
+
+def _account(own: Sequence[Entry], dataset: str, adjacency: Adjacency) -> Account:
+    limits = [entry for entry in own if entry.kind == "limit" and entry.adjacency == adjacency]
     reserved = [entry for entry in own if entry.kind == "reserve"]
     done = [entry for entry in own if entry.kind == "commit"]
+    factors = [held_against(Adjacency(entry.adjacency), adjacency) for entry in reserved]
     last = json.loads(limits[-1].detail) if limits else None
     return Account(
         dataset=dataset,
-        spent=sum(entry.units for entry in reserved),
+        adjacency=adjacency,
+        spent=sum(entry.units * (factor or 0) for entry, factor in zip(reserved, factors, strict=True)),
         limit=limits[-1].units if limits else None,
         limit_as_set=(last["epsilon"], last["delta"]) if last else None,
         releases=len(done),
         unfinished=len(reserved) - len(done),
+        uncounted=factors.count(None),
     )
+
+
+def _refuse_beyond(account: Account, limit: int, adjacency: Adjacency, units: int) -> None:
+    """Raise `OverBudget` if a further release would go beyond a limit, or cannot be held against it."""
+    factor, left = held_against(adjacency, account.adjacency), max(0, limit - account.spent)
+    name, remaining = f"the {account.adjacency} limit of dataset {account.dataset!r}", left / UNITS_PER_MU_SQUARED
+    if factor is None or account.uncounted:
+        raise OverBudget(
+            f"{name} cannot hold a release under another adjacency, which promises nothing there; nothing was read",
+            requested=units / UNITS_PER_MU_SQUARED,
+            remaining=remaining,
+        )
+    requested = factor * units / UNITS_PER_MU_SQUARED
+    if factor * units > left:
+        raise OverBudget(
+            f"{name} leaves {remaining:.4g} of mu squared and this release asks for {requested:.4g}; nothing was read",
+            requested=requested,
+            remaining=remaining,
+        )
+
+
+def _statements(script: str) -> list[str]:
+    """The statements of a script, one by one: all of them belong to the transaction that is open."""
+    parts, statement = [], ""
+    for line in script.strip().splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            parts.append(statement)
+            statement = ""
+    return parts
 
 
 def _sync_folder(folder: Path) -> None:

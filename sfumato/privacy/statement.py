@@ -7,8 +7,9 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveFloat, PositiveInt
 
 from sfumato.measurement import Measurement
 from sfumato.privacy.adjacency import Adjacency
@@ -39,19 +40,21 @@ _ALSO_OPEN = {
 }
 
 
-@dataclass(frozen=True)
-class Item:
+class _Content(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Item(_Content):
     """One measurement as the statement lists it."""
 
     what: str
-    sensitivity: float
-    mu: float
-    sigma: float
-    units: int
+    sensitivity: PositiveFloat
+    mu: PositiveFloat
+    sigma: PositiveFloat
+    units: PositiveInt
 
 
-@dataclass(frozen=True)
-class PrivacyStatement:
+class PrivacyStatement(_Content):
     """What is promised.
 
     `units` are 1e-12 of mu squared; `reservation` is the hash of the ledger's entry, if there is one.
@@ -60,12 +63,12 @@ class PrivacyStatement:
     dataset: str
     mechanism: str
     adjacency: Adjacency
-    epsilon: float
-    delta: float
+    epsilon: PositiveFloat
+    delta: PositiveFloat
     seeded: bool
     items: tuple[Item, ...]
-    units_budget: int
-    units_spent: int
+    units_budget: PositiveInt
+    units_spent: NonNegativeInt
     reservation: str | None
 
     @classmethod
@@ -82,9 +85,17 @@ class PrivacyStatement:
     ) -> "PrivacyStatement":
         """The statement of everything that came through the door."""
         items = tuple(item_of(measurement, adjacency) for measurement in measurements)
-        spent = sum(item.units for item in items)
         return cls(
-            dataset, mechanism, adjacency, budget.epsilon, budget.delta, seeded, items, budget.units, spent, reservation
+            dataset=dataset,
+            mechanism=mechanism,
+            adjacency=adjacency,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            seeded=seeded,
+            items=items,
+            units_budget=budget.units,
+            units_spent=sum(item.units for item in items),
+            reservation=reservation,
         )
 
     @property
@@ -135,17 +146,22 @@ class PrivacyStatement:
 
     def to_content(self) -> dict[str, Any]:
         """Plain lists and dictionaries."""
-        return {**asdict(self), "adjacency": str(self.adjacency), "items": [asdict(item) for item in self.items]}
+        return self.model_dump(mode="json")
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> "PrivacyStatement":
-        """The statement that `to_content` wrote."""
-        items = tuple(Item(**item) for item in content["items"])
-        return cls(**{**content, "adjacency": Adjacency(content["adjacency"]), "items": items})
+        """The statement that `to_content` wrote; anything else is refused."""
+        return cls.model_validate(content)
 
 
 def item_of(measurement: Measurement, adjacency: Adjacency) -> Item:
     """The line of the statement that follows from a measurement, recomputed from its statistic and mu."""
     statistic = measurement.statistic
     sensitivity = statistic.sensitivity(adjacency)
-    return Item(statistic.title, sensitivity, measurement.mu, measurement.sigma, units_of(measurement.mu))
+    return Item(
+        what=statistic.title,
+        sensitivity=sensitivity,
+        mu=measurement.mu,
+        sigma=measurement.sigma,
+        units=units_of(measurement.mu),
+    )

@@ -1,9 +1,10 @@
 """Nothing that happens among the rows may speak: neither an exception's text nor a warning."""
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
+
+import numpy as np
 
 from sfumato.errors import DataError
 
@@ -12,7 +13,7 @@ R = TypeVar("R")
 
 
 def discreet(work: Callable[P, R]) -> Callable[P, R]:
-    """Replace any error by one that quotes nothing, and swallow warnings.
+    """Replace any error by one that quotes nothing, and keep numpy from warning of values.
 
     The error is raised after the `except` block has ended: it has no context, so that no traceback, debugger or log can
     show the first one, whose text may hold a cell.
@@ -20,12 +21,12 @@ def discreet(work: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(work)
     def quiet(*args: P.args, **kwargs: P.kwargs) -> R:
-        kind = ""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with np.errstate(all="ignore"):
                 return work(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it may quote a row
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it may quote a row; polars panics are no Exception
             kind = type(error).__name__
         raise DataError(
             f"the private table could not be read to its end ({kind}); check the storage and the file's format. "

@@ -1,14 +1,10 @@
 """Parquet and CSV files and folders of them, and Arrow datasets, as streams."""
 
-import csv
-import io
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.parquet
 
@@ -16,9 +12,9 @@ from sfumato.encoding.header import check_columns, check_storage, header_of_arro
 from sfumato.encoding.reading import family
 from sfumato.errors import DataError
 from sfumato.schema import Schema
+from sfumato.sources import csv_files
 from sfumato.sources.batches import ROWS_AT_ONCE, StreamSource
 
-_LONGEST_LINE = 1 << 23  # of a CSV file, in bytes
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
@@ -35,12 +31,15 @@ def header_types(path: Path) -> dict[str, pa.DataType]:
     """The columns of a file, or of the first file of a folder, with their declared types; CSV declares none."""
     file = _listed(path)[0]
     if _kind(file) == "CSV":
-        return dict.fromkeys(_csv_names(file), pa.null())
+        return dict.fromkeys(csv_files.names_in(file, _DELIMITERS[_suffix(file)]), pa.null())
     return {field.name: field.type for field in _parquet_storage(file)}
 
 
 def of_dataset(dataset: pyarrow.dataset.Dataset, schema: Schema) -> StreamSource:
-    """The source of an Arrow dataset."""
+    """The source of an Arrow dataset of files that declare their types."""
+    kind = getattr(getattr(dataset, "format", None), "default_extname", "")
+    if kind in ("csv", "json"):
+        raise DataError(f"a dataset of {kind} files guesses types from the rows; give the path of CSV files instead")
     check_columns(dataset.schema.names, schema, "the dataset")
     check_storage({name: dataset.schema.field(name).type for name in schema.by_name}, schema, "the dataset")
 
@@ -102,41 +101,13 @@ def _read_parquet(storages: dict[Path, pa.Schema], names: tuple[str, ...]) -> It
 
 def _of_csv(files: list[Path], schema: Schema) -> StreamSource:
     """Every field is read as bytes and understood by the schema: no type is guessed from the rows."""
-    headers = {file: _csv_names(file) for file in files}
+    headers = {file: csv_files.names_in(file, _DELIMITERS[_suffix(file)]) for file in files}
     for file, names in headers.items():
         check_columns(names, schema, str(file))
     untyped = pa.schema([(name, pa.null()) for name in headers[files[0]]])
     return StreamSource(header_of_arrow(untyped, schema), schema, partial(_read_csv, files))
 
 
-def _csv_names(file: Path) -> list[str]:
-    try:
-        with pa.input_stream(file) as stream:
-            text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
-            return next(csv.reader(text, delimiter=_DELIMITERS[_suffix(file)]), [])
-    except (pa.ArrowException, OSError, csv.Error) as error:
-        raise DataError(f"{file} cannot be read as CSV ({type(error).__name__}); check the file") from None
-
-
 def _read_csv(files: list[Path], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """An empty field is a null. A line with more or fewer fields than the header is no record."""
     for file in files:
-        reader = pyarrow.csv.open_csv(
-            pa.input_stream(file),
-            read_options=pyarrow.csv.ReadOptions(block_size=_LONGEST_LINE),
-            parse_options=pyarrow.csv.ParseOptions(
-                delimiter=_DELIMITERS[_suffix(file)], newlines_in_values=True, invalid_row_handler=_skip
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.binary()),
-                include_columns=list(names),
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
-        )
-        with reader:
-            yield from reader
-
-
-def _skip(_row: Any) -> str:
-    return "skip"
+        yield from csv_files.batches_in(file, _DELIMITERS[_suffix(file)], names)

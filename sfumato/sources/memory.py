@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.encoding import Batch, Encoder
-from sfumato.encoding.frames import header_of, to_arrow
+from sfumato.encoding.frames import empty, header_of, to_arrow
 from sfumato.encoding.header import check_storage
 from sfumato.schema import Schema
 from sfumato.sources.batches import ROWS_AT_ONCE, sum_of
@@ -22,8 +22,8 @@ class MemorySource:
     def __init__(self, data: Any, schema: Schema) -> None:
         self.header = header_of(data, schema)
         self._data, self._names, self._encoder = data, list(schema.by_name), Encoder(schema)
-        empty = to_arrow(data[:0], self._names)
-        check_storage({field.name: field.type for field in empty.schema}, schema, "the table")
+        storage = to_arrow(empty(data), self._names).schema
+        check_storage({field.name: field.type for field in storage}, schema, "the table")
 
     @cached_property
     def _records(self) -> list[pa.RecordBatch]:

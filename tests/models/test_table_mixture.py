@@ -56,32 +56,32 @@ def test_columns_not_given_are_summed_out(model):
 
 
 def test_a_code_outside_the_pieces_has_no_probability(model):
-    given = model.condition({"b": [(3, 5)]})
+    given = model.condition([("b", [(3, 5)])])
     assert given.log_prob(Batch(1, {"b": np.array([9], np.int32)}))[0] == -np.inf
     assert given.log_prob(Batch(1, {"b": np.array([0], np.int32)}))[0] == -np.inf
 
 
 def test_conditions_are_exact(model):
     table = joint(model)
-    given = model.condition({"b": [(1, 4), (8, 9)], "c": [(2, 3)]})
+    given = model.condition([("b", [(1, 4), (8, 9)]), ("c", [(2, 3)])])
     kept = np.zeros_like(table)
     kept[:, [1, 2, 3, 8], 2] = table[:, [1, 2, 3, 8], 2]
     assert np.allclose(joint(given), kept / kept.sum())
     assert given.size == pytest.approx(1000 * kept.sum())
-    again = model.condition({"c": [(2, 3)]}).condition({"b": [(8, 9), (1, 4)]})
+    again = model.condition([("c", [(2, 3)])]).condition([("b", [(8, 9), (1, 4)])])
     assert np.allclose(joint(again), joint(given))
 
 
 def test_an_impossible_condition_is_refused(model):
     with pytest.raises(RequestError, match="no probability"):
-        model.condition({"a": [(2, 3)]}).condition({"a": [(0, 1)]})
+        model.condition([("a", [(2, 3)])]).condition([("a", [(0, 1)])])
     certain = TableMixture(
         np.array([1.0]),
         {"a": Pieces(np.array([0, 1]), np.array([1, 2]), np.arange(2), np.zeros(2), np.array([[1.0, 0.0]]))},
         5.0,
     )
     with pytest.raises(RequestError, match="no probability"):
-        certain.condition({"a": [(1, 2)]})
+        certain.condition([("a", [(1, 2)])])
 
 
 def test_a_component_without_the_condition_drops_out():
@@ -89,7 +89,7 @@ def test_a_component_without_the_condition_drops_out():
     both = TableMixture(
         np.array([0.5, 0.5]), {"a": Pieces(np.array([0, 1]), np.array([1, 2]), np.arange(2), np.zeros(2), theta)}, 5.0
     )
-    assert both.condition({"a": [(1, 2)]}).weights.tolist() == [0.0, 1.0]
+    assert both.condition([("a", [(1, 2)])]).weights.tolist() == [0.0, 1.0]
 
 
 def test_conditional_is_bayes_rule(model):
@@ -103,7 +103,7 @@ def test_conditional_is_bayes_rule(model):
 
 
 def test_a_record_that_the_model_excludes_is_predicted_by_the_marginal(model):
-    given = model.condition({"b": [(3, 5)]})
+    given = model.condition([("b", [(3, 5)])])
     outside = Batch(1, {"b": np.array([9], np.int32)})
     assert np.allclose(given.conditional(outside, "c")[0], given.marginal("c"))
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sfumato.errors import LedgerError, OverBudget
 from sfumato.privacy.accounting import Budget
+from sfumato.privacy.adjacency import Adjacency
 from sfumato.privacy.ledger import Ledger
 
 LIMIT = Budget(1.0, 1e-6)
@@ -26,7 +27,7 @@ Writer = Callable[[Ledger, Path, int], None]
 
 def honest(ledger: Ledger, seen: Path, units: int) -> None:
     """Reserve, then let the release be seen, then commit: as the custodian does."""
-    reservation = ledger.reserve("clinic", units, {})
+    reservation = ledger.reserve("clinic", Adjacency.ADD_REMOVE, units, {})
     show(seen, units)
     ledger.commit(reservation, "statement")
 
@@ -99,7 +100,7 @@ def judge(path: Path, seen: Path, kills: int) -> Outcome:
     """What the ledger says against what was seen."""
     shown = [int(line) for line in seen.read_text().split()] if seen.exists() else []
     try:
-        account = Ledger(path).account("clinic")
+        (account,) = Ledger(path).accounts("clinic")
     except LedgerError:
         return Outcome(kills, len(shown), 0, 0, 0, 1)
     full = account.spent > LIMIT.units - LIMIT.units // 40

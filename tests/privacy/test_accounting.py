@@ -2,6 +2,7 @@ import math
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 from dp_accounting import GaussianDpEvent, NeighboringRelation
 from dp_accounting.gaussian_mechanism import get_epsilon_gaussian, get_sigma_gaussian
@@ -114,9 +115,23 @@ def test_a_delta_that_is_none_is_refused(delta):
         Budget(1.0, delta)
 
 
-def test_a_budget_too_small_to_count_is_refused():
+def test_a_budget_too_small_to_count_or_to_split_is_refused():
     with pytest.raises(BudgetError, match="buys nothing"):
         Budget(1e-9, 1e-12)
+    with pytest.raises(BudgetError, match="does not go round"):
+        Budget(1e-9, 1e-6).split((0.05, 0.95))
+
+
+def test_a_budget_beyond_meaning_is_refused():
+    with pytest.raises(BudgetError, match="promises nothing"):
+        Budget(1e7, 1e-6)
+
+
+def test_numbers_of_other_types_are_numbers():
+    assert Budget(np.float32(1), "1e-6") == Budget(1.0, 1e-6)
+    for epsilon in ("much", None, 10**400):
+        with pytest.raises(BudgetError, match="must be a number"):
+            Budget(epsilon, 1e-6)
 
 
 @pytest.mark.parametrize("mu", [0, -1, math.nan, math.inf])

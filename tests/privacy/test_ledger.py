@@ -7,7 +7,10 @@ import pytest
 
 from sfumato.errors import LedgerError, OverBudget
 from sfumato.privacy.accounting import Budget
-from sfumato.privacy.ledger import Ledger, default_path
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.privacy.ledger import Ledger, default_path, held_against
+
+ADD_REMOVE, REPLACE, LABEL = Adjacency
 
 
 @pytest.fixture
@@ -16,10 +19,11 @@ def ledger(tmp_path):
 
 
 def test_a_release_is_reserved_then_committed(ledger):
-    reservation = ledger.reserve("clinic", 500, {"mechanism": "tables"})
-    assert (ledger.account("clinic").spent, ledger.account("clinic").unfinished) == (500, 1)
+    reservation = ledger.reserve("clinic", ADD_REMOVE, 500, {"mechanism": "tables"})
+    (account,) = ledger.accounts("clinic")
+    assert (account.spent, account.unfinished) == (500, 1)
     commit = ledger.commit(reservation, "abc")
-    account = ledger.account("clinic")
+    (account,) = ledger.accounts()
     assert (account.spent, account.releases, account.unfinished, account.limit) == (500, 1, 0, None)
     assert json.loads(commit.detail) == {"reservation": reservation.hash, "statement": "abc"}
 
@@ -27,20 +31,20 @@ def test_a_release_is_reserved_then_committed(ledger):
 def test_a_limit_refuses_and_writes_nothing(ledger):
     limit = Budget(1.0, 1e-6)
     ledger.set_limit("clinic", limit)
-    ledger.reserve("clinic", limit.units, {})
+    ledger.reserve("clinic", ADD_REMOVE, limit.units, {})
     before = ledger.entries()
-    with pytest.raises(OverBudget, match="'clinic' leaves 0 ") as refusal:
-        ledger.reserve("clinic", 1, {})
+    with pytest.raises(OverBudget, match="the add-remove limit of dataset 'clinic' leaves 0 ") as refusal:
+        ledger.reserve("clinic", ADD_REMOVE, 1, {})
     assert refusal.value.remaining == 0
     assert ledger.entries() == before
-    ledger.reserve("another", 10**15, {})
+    ledger.reserve("another", ADD_REMOVE, 10**15, {})
 
 
 def test_the_last_limit_counts(ledger):
     ledger.set_limit("clinic", Budget(1.0, 1e-6))
     ledger.set_limit("clinic", Budget(3.0, 1e-6))
-    assert ledger.account("clinic").limit_as_set == (3.0, 1e-6)
-    ledger.reserve("clinic", Budget(2.5, 1e-6).units, {})
+    assert ledger.accounts("clinic")[0].limit_as_set == (3.0, 1e-6)
+    ledger.reserve("clinic", ADD_REMOVE, Budget(2.5, 1e-6).units, {})
 
 
 def test_nothing_is_made_by_looking(ledger):
@@ -50,9 +54,9 @@ def test_nothing_is_made_by_looking(ledger):
 
 def test_every_changed_swapped_or_lost_field_breaks_the_chain(ledger):
     for number in range(4):
-        ledger.reserve("clinic", 100 + number, {"number": number})
+        ledger.reserve("clinic", ADD_REMOVE, 100 + number, {"number": number})
     good = ledger.path.read_bytes()
-    columns = ("number", "time", "kind", "dataset", "units", "detail", "previous", "hash")
+    columns = ("number", "time", "kind", "dataset", "adjacency", "units", "detail", "previous", "hash")
     for row in range(1, 5):
         for column in columns:
             ledger.path.write_bytes(good)
@@ -76,14 +80,14 @@ def _tamper(path, statement):
 
 
 def test_a_rollback_shows_against_the_last_known_hash(ledger):
-    ledger.reserve("clinic", 1, {})
+    ledger.reserve("clinic", ADD_REMOVE, 1, {})
     old = shutil.copy(ledger.path, ledger.path.with_name("old.sqlite"))
-    last = ledger.reserve("clinic", 1, {})
+    last = ledger.reserve("clinic", ADD_REMOVE, 1, {})
     assert last.hash not in [entry.hash for entry in Ledger(old).entries()]
 
 
 def test_sql_cannot_change_or_remove_an_entry(ledger):
-    ledger.reserve("clinic", 1, {})
+    ledger.reserve("clinic", ADD_REMOVE, 1, {})
     for statement in ("update entries set units = 0", "delete from entries"):
         with sqlite3.connect(ledger.path) as connection, pytest.raises(sqlite3.Error, match="never"):
             connection.execute(statement)
@@ -91,19 +95,70 @@ def test_sql_cannot_change_or_remove_an_entry(ledger):
 
 
 def test_an_unknown_kind_of_entry_is_refused(ledger):
-    ledger.reserve("clinic", 1, {})
+    ledger.reserve("clinic", ADD_REMOVE, 1, {})
     _tamper(ledger.path, "update entries set kind = 'refund'")
     with pytest.raises(LedgerError, match="'refund', unknown to this version"):
-        ledger.reserve("clinic", 1, {})
+        ledger.reserve("clinic", ADD_REMOVE, 1, {})
 
 
 def test_what_is_no_ledger_is_refused(tmp_path):
     file = tmp_path / "notes.txt"
     file.write_text("not a database, but long enough to be looked at " * 30)
     with pytest.raises(LedgerError, match=r"notes\.txt"):
-        Ledger(file).reserve("clinic", 1, {})
+        Ledger(file).reserve("clinic", ADD_REMOVE, 1, {})
     with pytest.raises(LedgerError):
-        Ledger(file / "below" / "ledger").reserve("clinic", 1, {})
+        Ledger(file / "below" / "ledger").reserve("clinic", ADD_REMOVE, 1, {})
+
+
+def test_a_database_of_somebody_else_is_left_alone(tmp_path):
+    with sqlite3.connect(tmp_path / "theirs.sqlite") as connection:
+        connection.execute("create table entries (x)")
+    connection.close()
+    before = (tmp_path / "theirs.sqlite").read_bytes()
+    for work in (Ledger.entries, lambda ledger: ledger.reserve("clinic", ADD_REMOVE, 1, {})):
+        with pytest.raises(LedgerError, match="not a ledger"):
+            work(Ledger(tmp_path / "theirs.sqlite"))
+    assert (tmp_path / "theirs.sqlite").read_bytes() == before
+
+
+def test_a_release_costs_something(ledger):
+    for units in (0, -5):
+        with pytest.raises(LedgerError, match="costs something"):
+            ledger.reserve("clinic", ADD_REMOVE, units, {})
+
+
+class TestAdjacencies:
+    """Releases under different adjacencies are different currencies."""
+
+    def test_what_a_release_gives_under_another_adjacency(self):
+        table = [[held_against(release, limit) for limit in Adjacency] for release in Adjacency]
+        assert table == [[1, 4, 4], [None, 1, 1], [None, None, 1]]
+
+    def test_add_remove_counts_fourfold_against_a_replace_limit(self, ledger):
+        limit = Budget(1.0, 1e-6)
+        ledger.set_limit("clinic", limit, REPLACE)
+        ledger.reserve("clinic", ADD_REMOVE, limit.units // 8, {})
+        ledger.reserve("clinic", REPLACE, limit.units // 4, {})
+        with pytest.raises(OverBudget, match="the replace limit"):
+            ledger.reserve("clinic", ADD_REMOVE, limit.units // 8, {})
+        ledger.reserve("clinic", ADD_REMOVE, limit.units // 16, {})
+        spent = {account.adjacency: account.spent for account in ledger.accounts("clinic")}
+        assert spent[REPLACE] == 4 * (limit.units // 8) + limit.units // 4 + 4 * (limit.units // 16)
+
+    def test_a_release_that_promises_nothing_under_the_limit_is_refused(self, ledger):
+        ledger.set_limit("clinic", Budget(100.0, 1e-6))
+        for adjacency in (REPLACE, LABEL):
+            with pytest.raises(OverBudget, match="promises nothing there"):
+                ledger.reserve("clinic", adjacency, 1, {})
+        ledger.reserve("clinic", ADD_REMOVE, 1, {})
+
+    def test_a_limit_that_comes_too_late_refuses_everything(self, ledger):
+        ledger.reserve("clinic", LABEL, 1, {})
+        ledger.set_limit("clinic", Budget(100.0, 1e-6))
+        with pytest.raises(OverBudget, match="promises nothing there"):
+            ledger.reserve("clinic", ADD_REMOVE, 1, {})
+        add_remove, label = ledger.accounts("clinic")
+        assert (add_remove.uncounted, label.uncounted) == (1, 0)
 
 
 def test_threads_at_once_do_not_overspend(ledger):
@@ -113,7 +168,7 @@ def test_threads_at_once_do_not_overspend(ledger):
 
     def spend():
         try:
-            ledger.reserve("clinic", share, {})
+            ledger.reserve("clinic", ADD_REMOVE, share, {})
             outcomes.append(True)
         except OverBudget:
             outcomes.append(False)
@@ -124,7 +179,7 @@ def test_threads_at_once_do_not_overspend(ledger):
     for thread in threads:
         thread.join()
     assert outcomes.count(True) == 5
-    assert ledger.account("clinic").spent == 5 * share
+    assert ledger.accounts("clinic")[0].spent == 5 * share
 
 
 def test_the_default_place_can_be_named(monkeypatch, tmp_path):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sfumato.privacy.adjacency import Adjacency
 from tests.privacy.crashing import Outcome, show, trials
 
 
@@ -25,7 +26,7 @@ def test_500_kills():
 
 def spends_after(ledger, seen, units):
     show(seen, units)
-    ledger.reserve("clinic", units, {})
+    ledger.reserve("clinic", Adjacency.ADD_REMOVE, units, {})
 
 
 def test_a_spend_after_the_release_is_seen():

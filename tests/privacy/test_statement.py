@@ -1,5 +1,5 @@
-import dataclasses
 import json
+import math
 
 import pytest
 
@@ -23,6 +23,23 @@ def test_json_goes_out_and_comes_back():
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        {"units_spent": math.nan},
+        {"units_budget": 0},
+        {"epsilon": "one"},
+        {"delta": math.inf},
+        {"extra": 1},
+        {"items": 3},
+    ],
+    ids=str,
+)
+def test_content_that_is_no_statement_is_refused(change):
+    with pytest.raises(ValueError, match="validation error"):
+        PrivacyStatement.from_content(released().to_content() | change)
+
+
+@pytest.mark.parametrize(
     ("adjacency", "promise", "open_things"),
     [
         (Adjacency.ADD_REMOVE, "Whether any one record was in the table or not", 5),
@@ -39,9 +56,9 @@ def test_each_adjacency_has_its_own_promise(adjacency, promise, open_things):
 
 def test_what_a_plan_does_not_spend_is_said():
     statement = released()
-    half = dataclasses.replace(statement, units_spent=statement.units_spent // 2)
+    half = statement.model_copy(update={"units_spent": statement.units_spent // 2})
     assert half.remainder == "50.0% of the budget is left: what was spent is epsilon 0.6889 at the same delta."
-    assert "epsilon 0 " in dataclasses.replace(statement, units_spent=0).remainder
+    assert "epsilon 0 " in statement.model_copy(update={"units_spent": 0}).remainder
 
 
 def test_a_seeded_release_cannot_carry_the_promise():

@@ -110,8 +110,8 @@ def test_integer_sums_do_not_see_the_order_and_float_sums_do():
 def test_the_header_keeps_order_and_types_and_nothing_else(storages, schema):
     header = open_source(storages["pandas"], schema).header
     assert list(header.types) == ["ill", "age", "job", "wage", "debt", "born", "seen", "member"]
-    assert open_source(storages["parquet"], schema).header.types["born"] == "date32[day]"
-    assert set(open_source(storages["csv"], schema).header.types.values()) == {"null"}
+    assert set(open_source(storages["csv"], schema).header.types.values()) == {""}
+    assert open_source(storages["arrow dictionaries"], schema).header.types["job"] == "category"
 
 
 def test_a_file_is_read_anew_for_every_sum(tmp_path, schema, cells, table):
@@ -137,7 +137,7 @@ def test_only_named_columns_are_read(tmp_path, schema, cells, table, monkeypatch
 
 class TestRefusedByTheHeader:
     def test_a_column_that_is_not_there(self, schema, table):
-        with pytest.raises(DataError, match=r"has no column 'wage' \(did you mean 'wages'\?\)"):
+        with pytest.raises(DataError, match="the table has no column 'wage'; correct the schema"):
             open_source(
                 table.rename_columns([{"wage": "wages"}.get(name, name) for name in table.column_names]), schema
             )

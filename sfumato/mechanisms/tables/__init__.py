@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.curator import Curator
 from sfumato.encoding import Codes, Encoder, Measured
 from sfumato.errors import SchemaError
+from sfumato.measurement import Door
 from sfumato.mechanisms.tables.estimation import class_totals, distributions, inside_groups, project
 from sfumato.mechanisms.tables.grids import fine_grid
 from sfumato.mechanisms.tables.merging import group_rare, merge_neighbours, sum_groups
@@ -62,14 +62,14 @@ def _refuse_too_many_cells(schema: Schema, grids: Mapping[str, Grid]) -> None:
             )
 
 
-def release_tables(curator: Curator, plan: TablesPlan, progress: Callable[[str], None]) -> TableMixture:
+def release_tables(door: Door, plan: TablesPlan, progress: Callable[[str], None]) -> TableMixture:
     """Measure every column against the classes of the target, then estimate.
 
     After the measurements all is post-processing.
     """
     progress("counting behind the door")
-    classes = _classes(curator, plan)
-    counts, sigma = _one_way(curator, plan, classes)
+    classes = _classes(door, plan)
+    counts, sigma = _one_way(door, plan, classes)
     progress("fitting the model to what came out")
     totals, variance = class_totals(list(counts.values()))
     totals = np.maximum(totals, _FEWEST)
@@ -91,14 +91,14 @@ class _Classes:
     inside: FloatArray
 
 
-def _classes(curator: Curator, plan: TablesPlan) -> _Classes:
+def _classes(door: Door, plan: TablesPlan) -> _Classes:
     if plan.target is None:
         return _Classes(np.zeros(1, dtype=np.int64), np.ones(1))
     grid = plan.grids[plan.target]
     if plan.mu_target is None:
         return _Classes(np.arange(grid.size), np.ones(grid.size))
     histogram = Cells(((plan.target,),), {plan.target: grid}, plan.target)
-    measured = curator.measure(histogram, plan.mu_target)
+    measured = door.measure(histogram, plan.mu_target)
     missing = int(plan.codes[plan.target].missing is not None)
     counts = project(measured.values.astype(float), max(measured.values.sum(), _FEWEST))
     groups = _equal_parts(counts[: grid.size - missing])
@@ -110,11 +110,11 @@ def _classes(curator: Curator, plan: TablesPlan) -> _Classes:
 def _equal_parts(counts: FloatArray) -> IntArray:
     """Neighbouring cells in at most so many groups of about the same count."""
     middle = np.cumsum(counts) - counts / 2
-    part = np.floor(_TARGET_CLASSES * middle / counts.sum()).astype(np.int64)
+    part = np.minimum(_TARGET_CLASSES * middle / counts.sum(), _TARGET_CLASSES - 1).astype(np.int64)
     return np.unique(part, return_inverse=True)[1]
 
 
-def _one_way(curator: Curator, plan: TablesPlan, classes: _Classes) -> tuple[dict[str, FloatArray], float]:
+def _one_way(door: Door, plan: TablesPlan, classes: _Classes) -> tuple[dict[str, FloatArray], float]:
     """The noisy table of every column (cells x classes), and the standard deviation of each count."""
     grids: Mapping[str, Grid] = plan.grids
     tables: list[tuple[str, ...]] = [(name,) for name in plan.features]
@@ -122,7 +122,7 @@ def _one_way(curator: Curator, plan: TablesPlan, classes: _Classes) -> tuple[dic
         grids = {**plan.grids, plan.target: plan.grids[plan.target].merged(classes.groups)}
         tables = [(name, plan.target) for name in plan.features] or [(plan.target,)]
     one_way = Cells(tuple(tables), grids, plan.target)
-    measured = curator.measure(one_way, plan.mu_one_way)
+    measured = door.measure(one_way, plan.mu_one_way)
     split = one_way.split(measured.values.astype(float))
     if not plan.features:
         return {plan.target or "": split[tables[0]][None, :]}, measured.sigma

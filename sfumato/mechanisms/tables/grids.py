@@ -51,7 +51,7 @@ def _cuts(codes: Measured) -> list[int]:
     ends = ends[(ends >= codes.low) & (ends < codes.high)]
     if not codes.whole:
         return _distinct(codes.steps_of(ends))
-    alone = np.array(codes.standing_out if codes.exact else ())
+    alone = np.array(codes.standing_out)
     return _distinct(codes.steps_of(np.concatenate((np.ceil(ends), alone, alone[alone < codes.high] + 1))))
 
 
