@@ -204,10 +204,27 @@ def test_64_forked_workers_share_no_word():
     assert len(np.unique(drawn)) == len(drawn) == 640_000
 
 
-def test_secure_noise_never_repeats_and_seeded_noise_always_does():
-    assert SecureNoise().private
-    assert not SeededNoise(1).private
-    assert not np.array_equal(SecureNoise().rounded_gaussian(100, 50), SecureNoise().rounded_gaussian(100, 50))
+def check_noise_is_fresh(make) -> None:
+    """Made anew, with everything else the same, it is other noise; and it says that it is private."""
+    draws = [make().rounded_gaussian(100, 50) for _ in range(4)]
+    assert make().private
+    assert len({draw.tobytes() for draw in draws}) == 4
+
+
+def test_production_noise_is_fresh():
+    check_noise_is_fresh(SecureNoise)
+
+
+def test_seeded_production_noise_is_seen(monkeypatch):
+    """The fault: a seed in the words, or a seeded generator in the place of the secure one."""
+    with pytest.raises(AssertionError):
+        check_noise_is_fresh(lambda: SeededNoise(1))
+    monkeypatch.setattr(noise, "secure_words", lambda count: SeededNoise(1)._words(count))
+    with pytest.raises(AssertionError):
+        check_noise_is_fresh(SecureNoise)
+
+
+def test_seeded_noise_repeats_and_has_the_same_law():
     first, second = SeededNoise(1), SeededNoise(1)
     assert np.array_equal(first.rounded_gaussian(100, 50), second.rounded_gaussian(100, 50))
     assert not np.array_equal(first.rounded_gaussian(100, 50), SeededNoise(1).rounded_gaussian(100, 50))
