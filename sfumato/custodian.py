@@ -57,7 +57,7 @@ def release(
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
     adjacency = _checked(schema, mechanism, adjacency)
     budget = Budget(epsilon, delta)
-    plan = plan_tables(schema, budget)
+    plan = plan_tables(schema, budget, adjacency)
     source = open_source(data, schema)
     noise = SecureNoise() if seed is None else SeededNoise(seed)
     path = default_path() if ledger == "default" else ledger

@@ -16,6 +16,7 @@ PRIVATE_SIDE = [
     file
     for file in FILES
     if file.parts[len(ROOT.parts)] in ("curator.py", "custodian.py", "privacy", "sources", "statistics", "mechanisms")
+    and file.name != "chance.py"
 ]
 
 
@@ -63,6 +64,11 @@ def reads_code(source: str) -> bool:
 @pytest.mark.parametrize("file", PRIVATE_SIDE, ids=lambda file: str(file.relative_to(ROOT)))
 def test_the_private_side_draws_from_the_operating_system_alone(file):
     assert not uses_other_randomness(file.read_text())
+
+
+def test_public_chance_is_for_mechanisms_alone():
+    users = {file.parts[len(ROOT.parts)] for file in FILES if "public_chance" in file.read_text()}
+    assert users == {"mechanisms"}
 
 
 def test_the_randomness_rule_sees_a_seeded_generator():

@@ -2,12 +2,14 @@
 
     p(x_1 .. x_d) = sum_k weight_k prod_j theta_kj[cell of x_j], and inside a cell all codes are alike.
 
-The target is a column like any other, so conditions, marginals and predictions are one and the same sum over
-components. All of it is exact: nothing is sampled unless `sample` is asked.
+The target is a column like any other, so conditions and marginals are one and the same sum over components. All of it
+is exact: nothing is sampled unless `sample` is asked. Where there is a labeller, it says what the target is wherever
+all other columns are known: of the records of a sample, and in predictions.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.encoding import Batch
 from sfumato.errors import RequestError
+from sfumato.models.labeller import Labeller
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -57,14 +60,18 @@ class Pieces:
         inside = (piece >= 0) & (codes < self.stops[piece])
         return (self.theta / (self.stops - self.starts))[:, piece].T * inside[:, None]
 
-    def within(self, runs: Runs) -> tuple[FloatArray, "Pieces | None"]:
-        """The probability of the codes in `runs` in every component, and the distribution given that they hold."""
-        parts = [
-            (max(start, low), min(stop, high), place)
+    def parts(self, runs: Runs) -> list[tuple[int, int, int]]:
+        """What the runs have in common with each piece: start, stop and number of the piece."""
+        return [
+            (max(int(start), low), min(int(stop), high), place)
             for place, (start, stop) in enumerate(zip(self.starts, self.stops, strict=True))
             for low, high in runs
             if max(start, low) < min(stop, high)
         ]
+
+    def within(self, runs: Runs) -> tuple[FloatArray, "Pieces | None"]:
+        """The probability of the codes in `runs` in every component, and the distribution given that they hold."""
+        parts = self.parts(runs)
         if not parts:
             return np.zeros(len(self.theta)), None
         starts, stops, places = np.array(sorted(parts)).T
@@ -78,11 +85,16 @@ class Pieces:
 
 @dataclass(frozen=True, eq=False)
 class TableMixture:
-    """Component weights, the pieces of every column, and the noisy number of records."""
+    """Component weights, the pieces of every column, the noisy number of records, the labeller if there is one.
+
+    The groups of the target's pieces are the labeller's classes.
+    """
 
     weights: FloatArray
     columns: Mapping[str, Pieces]
     size: float
+    labeller: Labeller | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)  # how it was fitted
 
     kind = "table-mixture"
 
@@ -93,20 +105,38 @@ class TableMixture:
             raise ValueError("every column needs a distribution for every component")
         if not 0 < self.size < 2**53:
             raise ValueError("the size must be a number of records")
+        if self.labeller is not None and self.columns[self.labeller.target].groups.max() >= len(self.labeller.share):
+            raise ValueError("the labeller lacks a class of the target")
 
     def sample(self, rows: int, rng: np.random.Generator) -> Batch:
-        """Independent records, as codes."""
-        component = np.sort(rng.choice(len(self.weights), size=rows, p=self.weights / self.weights.sum()))
-        bounds = np.searchsorted(component, np.arange(len(self.weights) + 1))
+        """Records, as codes; the target is drawn by the labeller where there is one."""
+        ends = np.cumsum(self.weights) / self.weights.sum()
+        component = np.searchsorted(ends, np.sort(_spread(rows, rng)), side="right").clip(max=len(ends) - 1)
+        bounds = np.searchsorted(component, np.arange(len(ends) + 1))
         order = rng.permutation(rows)
         codes = {name: self._draw(pieces, bounds, rng)[order] for name, pieces in self.columns.items()}
-        return Batch(rows, codes)
+        if self.labeller is None:
+            return Batch(rows, codes)
+        label = self.labeller.draw(self.labeller.probabilities(Batch(rows, codes)), component[order], rng)
+        by_class = np.argsort(label, kind="stable")
+        bounds = np.searchsorted(label[by_class], np.arange(len(self.labeller.share) + 1))
+        target = np.empty(rows, dtype=np.int32)
+        target[by_class] = self._draw(self._inside_classes(self.labeller), bounds, rng)
+        return Batch(rows, {**codes, self.labeller.target: target})
+
+    def _inside_classes(self, labeller: Labeller) -> Pieces:
+        """The distribution of the target within each of its classes; a class that nothing is left of is spread out."""
+        pieces = self.columns[labeller.target]
+        own = pieces.groups == np.arange(len(labeller.share))[:, None]
+        theta = np.where(own, self.marginal(labeller.target), 0.0)
+        theta[theta.sum(axis=1) <= 0] = 1.0
+        return replace(pieces, theta=theta / theta.sum(axis=1, keepdims=True))
 
     def _draw(self, pieces: Pieces, bounds: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
         piece = np.empty(bounds[-1], dtype=np.int64)
         for k, theta in enumerate(pieces.theta):
             up_to = np.cumsum(theta)
-            draws = rng.random(bounds[k + 1] - bounds[k]) * up_to[-1]
+            draws = _spread(bounds[k + 1] - bounds[k], rng) * up_to[-1]
             piece[bounds[k] : bounds[k + 1]] = np.searchsorted(up_to, draws, side="right").clip(max=len(theta) - 1)
         return rng.integers(pieces.starts[piece], pieces.stops[piece]).astype(np.int32)
 
@@ -127,6 +157,8 @@ class TableMixture:
 
     def conditional(self, batch: Batch, name: str) -> FloatArray:
         """The probability of every piece of column `name` given each record's other columns (rows x pieces)."""
+        if self.labeller is not None and name == self.labeller.target and self.labeller.knows(batch):
+            return self.labeller.probabilities(batch) @ self._inside_classes(self.labeller).theta
         joint = self.log_joint(
             Batch(batch.rows, {other: codes for other, codes in batch.codes.items() if other != name})
         )
@@ -135,21 +167,48 @@ class TableMixture:
         known = np.where(np.isfinite(total)[:, None], joint, np.log(np.maximum(self.weights, 1e-300)))
         return np.exp(known - _log_sum(known)[:, None]) @ self.columns[name].theta
 
+    def class_probabilities(self, batch: Batch, target: str) -> FloatArray:
+        """The probability of every group of the target's pieces given each record's other columns (rows x groups)."""
+        return _by_group(self.columns[target], self.conditional(batch, target))
+
     def condition(self, given: Iterable[tuple[str, Runs]]) -> "TableMixture":
-        """The same table given that each named column has one of these codes (runs of start, stop). Exact."""
-        weights, columns = self.weights, dict(self.columns)
+        """The same table given that each named column has one of these codes (runs of start, stop). Exact.
+
+        The labeller keeps to the classes of the target that are allowed, each by the share of it that is.
+        """
+        model = self
         for name, allowed in given:
-            mass, column = columns[name].within(allowed)
-            weights = weights * mass
+            mass, column = model.columns[name].within(allowed)
+            weights = model.weights * mass
             if column is None or weights.sum() <= 0:
                 raise RequestError("the released table gives this condition no probability; ask for a wider one")
-            columns[name] = column
-        return replace(self, weights=weights / weights.sum(), columns=columns, size=self.size * weights.sum())
+            labeller = model.labeller
+            if labeller is not None and name == labeller.target:
+                labeller = labeller.given(model._inside_classes(labeller).within(allowed)[0])
+            model = replace(
+                model,
+                weights=weights / weights.sum(),
+                columns={**model.columns, name: column},
+                size=model.size * float(weights.sum()),
+                labeller=labeller,
+            )
+        return model
 
     def pair(self, first: str, second: str) -> FloatArray:
         """The joint probability of two columns' groups."""
         left, right = (_by_group(self.columns[name], self.columns[name].theta) for name in (first, second))
         return left.T @ (self.weights[:, None] * right)
+
+    def dependence(self, first: str, second: str) -> float:
+        """How much one column tells of another, from 0 to 1: sqrt(1 - exp(-2 I)), I their mutual information in nats.
+
+        For two normal variables it is the absolute correlation.
+        """
+        joint = self.pair(first, second)
+        product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+        there = joint > 0
+        information = float((joint[there] * np.log(joint[there] / product[there])).sum())
+        return math.sqrt(max(0.0, 1 - math.exp(-2 * information)))
 
     def marginal(self, name: str) -> FloatArray:
         """The probability of every piece of a column."""
@@ -167,12 +226,19 @@ class TableMixture:
             fields["theta"] += pieces.theta.T.tolist()
         theta = pa.array(fields.pop("theta"), pa.list_(pa.float64(), len(self.weights)))
         table = pa.table({**{key: pa.array(values) for key, values in fields.items()}, "theta": theta})
-        return {"kind": self.kind, "weights": self.weights.tolist(), "size": self.size}, table
+        content = {
+            "kind": self.kind,
+            "weights": self.weights.tolist(),
+            "size": self.size,
+            "labeller": None if self.labeller is None else self.labeller.to_content(),
+            "settings": dict(self.settings),
+        }
+        return content, table
 
     @classmethod
     def from_parts(cls, content: Mapping[str, Any], table: pa.Table) -> "TableMixture":
         """The model that `to_parts` wrote."""
-        if content["kind"] != cls.kind or set(content) != {"kind", "weights", "size"}:
+        if content["kind"] != cls.kind or set(content) - {"labeller", "settings"} != {"kind", "weights", "size"}:
             raise ValueError(f"a model of kind {content['kind']!r} is not known to this version; update sfumato")
         weights = np.array(content["weights"], dtype=np.float64)
         column = np.array(table.column("column").to_pylist())
@@ -183,7 +249,13 @@ class TableMixture:
             at = column == name
             start, stop, group, noise = (part[at] for part in plain.values())
             columns[name] = Pieces(start, stop, group, noise, theta[at].T)
-        return cls(weights, columns, float(content["size"]))
+        labeller = None if content.get("labeller") is None else Labeller.from_content(content["labeller"])
+        return cls(weights, columns, float(content["size"]), labeller, content.get("settings", {}))
+
+
+def _spread(count: int, rng: np.random.Generator) -> FloatArray:
+    """Uniform numbers in random order, one in each of `count` equal parts of [0, 1): sums over them hardly vary."""
+    return (rng.permutation(count) + rng.random(count)) / max(count, 1)
 
 
 def _by_group(pieces: Pieces, values: FloatArray) -> FloatArray:

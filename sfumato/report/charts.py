@@ -3,7 +3,6 @@
 One for the budget, one for each column, one for how columns depend on each other.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -186,18 +185,6 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.0995 else f"{share:.1%}"
 
 
-def dependence(model: TableMixture, first: str, second: str) -> float:
-    """How much one column tells of another, from 0 to 1: sqrt(1 - exp(-2 I)), I their mutual information in nats.
-
-    For two normal variables it is the absolute correlation.
-    """
-    joint = model.pair(first, second)
-    product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    there = joint > 0
-    information = float((joint[there] * np.log(joint[there] / product[there])).sum())
-    return math.sqrt(max(0.0, 1 - math.exp(-2 * information)))
-
-
 def dependence_chart(model: TableMixture, names: Sequence[str]) -> Markup:
     """A square for every two columns, darker where one tells more of the other."""
     cell, edge = min(34.0, 560 / len(names)), 120.0
@@ -211,7 +198,7 @@ def dependence_chart(model: TableMixture, names: Sequence[str]) -> Markup:
             if row == column:
                 marks.append(svg.box(x + 0.5, y + 0.5, cell - 1, cell - 1, "#efe9e1"))
                 continue
-            strength = dependence(model, first, second)
+            strength = model.dependence(first, second)
             marks.append(
                 svg.box(
                     x + 0.5,

@@ -7,7 +7,7 @@ from jinja2 import Environment, StrictUndefined
 from sfumato._version import __version__
 from sfumato.encoding import Encoder
 from sfumato.receiver import Release
-from sfumato.report.charts import budget_chart, column_chart, dependence, dependence_chart
+from sfumato.report.charts import budget_chart, column_chart, dependence_chart
 from sfumato.schema import Column
 
 _MOST_IN_MATRIX = 30
@@ -55,6 +55,6 @@ def _most_dependent(release: Release) -> list[str]:
         return names
     if target is None:
         return names[:_MOST_IN_MATRIX]
-    others = sorted(release.schema.features, key=lambda name: -dependence(release.model, name, target))
+    others = sorted(release.schema.features, key=lambda name: -release.model.dependence(name, target))
     chosen = {target, *others[: _MOST_IN_MATRIX - 1]}
     return [name for name in names if name in chosen]

@@ -60,7 +60,7 @@ def test_every_adjacency_and_a_stack(adjacency):
 
 @pytest.mark.parametrize("factor", [0.9, 0.95])
 def test_missing_noise_is_flagged(factor):
-    assert audit(ONE, Adjacency.ADD_REMOVE, mu_of(1.0, 1e-5), 2_000_000, factor) > 1.0
+    assert audit(ONE, Adjacency.ADD_REMOVE, mu_of(4.0, 1e-5), 2_000_000, factor) > 1.0
 
 
 def test_a_bound_from_equal_tables_is_next_to_nothing():

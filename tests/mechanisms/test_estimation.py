@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from sfumato.encoding import codes_of
 from sfumato.mechanisms.tables.estimation import class_totals, distributions, inside_groups, project, shrink
 from sfumato.mechanisms.tables.grids import fine_grid
-from sfumato.mechanisms.tables.merging import group_rare, merge_neighbours, sum_groups
+from sfumato.mechanisms.tables.merging import group_rare, merge_alike, sum_groups
 from sfumato.schema import Schema
 
 counts = arrays(float, st.integers(1, 8), elements=st.floats(-100, 100))
@@ -91,35 +91,40 @@ class TestMerging:
         merged = 0
         for _ in range(20):
             noisy = 10.0 * widths[:, None] * [0.7, 0.3] + 5 * rng.normal(size=(60, 2))
-            merged += merge_neighbours(noisy, np.full(60, 25.0), widths).max() + 1
+            merged += merge_alike(noisy, np.full(60, 25.0), widths, large=1.0).max() + 1
         assert merged / 20 < 3
 
     def test_a_step_is_found(self):
         rng = np.random.default_rng(0)
         density = np.where(np.arange(60) < 25, 40.0, 160.0)
-        groups = merge_neighbours(
-            density[:, None] + 5 * rng.normal(size=(60, 1)), np.full(60, 25.0), np.ones(60, dtype=int)
-        )
+        noisy = density[:, None] + 5 * rng.normal(size=(60, 1))
+        groups = merge_alike(noisy, np.full(60, 25.0), np.ones(60, dtype=int), large=1.0)
         assert groups[24] != groups[25]
         assert groups.max() < 6
+
+    def test_large_groups_stay_apart_be_they_alike(self):
+        even = np.full((200, 1), 50.0)
+        groups = merge_alike(even, np.full(200, 25.0), np.ones(200, dtype=int))
+        assert 20 <= groups.max() + 1 <= 45
+        assert np.bincount(groups).max() <= 0.05 * 200 + 1
 
     def test_a_difference_between_classes_is_found_where_the_total_is_even(self):
         rng = np.random.default_rng(0)
         share = np.where(np.arange(40) < 20, 0.2, 0.8)
         noisy = 200 * np.stack((share, 1 - share), axis=1) + 5 * rng.normal(size=(40, 2))
-        groups = merge_neighbours(noisy, np.full(40, 25.0), np.ones(40, dtype=int))
+        groups = merge_alike(noisy, np.full(40, 25.0), np.ones(40, dtype=int))
         assert groups[19] != groups[20]
 
     def test_an_atom_that_stands_out_stays_alone(self):
         widths = np.array([1000, 1, 1000])
-        groups = merge_neighbours(np.array([[500.0], [300.0], [500.0]]), np.full(3, 25.0), widths)
+        groups = merge_alike(np.array([[500.0], [300.0], [500.0]]), np.full(3, 25.0), widths)
         assert groups.tolist() == [0, 1, 2]
-        groups = merge_neighbours(np.array([[500.0], [4.0], [500.0]]), np.full(3, 25.0), widths)
+        groups = merge_alike(np.array([[500.0], [4.0], [500.0]]), np.full(3, 25.0), widths)
         assert groups[1] in (groups[0], groups[2])
 
     def test_groups_are_runs_in_order(self):
         rng = np.random.default_rng(4)
-        groups = merge_neighbours(rng.normal(0, 50, (30, 3)), np.full(30, 9.0), np.ones(30, dtype=int))
+        groups = merge_alike(rng.normal(0, 50, (30, 3)), np.full(30, 9.0), np.ones(30, dtype=int))
         assert groups[0] == 0
         assert set(np.diff(groups)) <= {0, 1}
 

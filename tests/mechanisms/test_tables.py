@@ -14,7 +14,7 @@ import pytest
 import sfumato
 from sfumato.errors import SchemaError
 from sfumato.mechanisms.tables import plan_tables
-from sfumato.privacy.accounting import Budget
+from sfumato.privacy.accounting import Budget, noise_scale
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.privacy.spending import units_of
 from sfumato.schema import Schema
@@ -52,8 +52,9 @@ HOSTILE = {
 def test_whatever_the_rows_hold_the_path_and_the_spend_are_the_same(rows, adjacency, schema):
     release = sfumato.release(rows, schema, epsilon=1.0, adjacency=adjacency, ledger=None)
     usual = sfumato.release(make_table(100), schema, epsilon=1.0, adjacency=adjacency, ledger=None)
-    assert release.statement == usual.statement
-    assert [item.values.shape for item in release.measurements] == [item.values.shape for item in usual.measurements]
+    for here, there in zip(release.statement.items, usual.statement.items, strict=True):
+        assert (here.what, here.mu, here.units) == (there.what, there.mu, there.units)
+    assert release.statement.promise == usual.statement.promise
     sample = release.sample(50, frame="arrow")
     assert sample.schema.names[:1] == ["ill"]
     assert len(sample) == 50
@@ -75,13 +76,29 @@ def test_targets_of_every_kind(target):
     sample = release.sample(500)
     assert len(sample) == 500
     numeric = target in ("age", "wage", "debt", "born", "seen")
-    assert len(release.measurements) == 1 + numeric
+    assert len(release.measurements) == numeric + 2 + 4 * (target is not None)
     assert sum(units_of(item.mu) for item in release.measurements) <= Budget(2.0, 1e-6).units
     assert release.model.weights.sum() == pytest.approx(1)
+    if target is None:
+        assert release.model.labeller is None
+        with pytest.raises(sfumato.SfumatoError, match="names no target"):
+            release.sample(5, probabilities=True)
+        return
+    shown = release.sample(50, probabilities=True)
     if numeric:
-        assert 2 <= len(release.model.weights) <= 7
+        assert release.model.labeller.share.shape in ((6,), (7,))
+        assert f"mean({target})" in shown.column_names
+        assert len(release.predict(sample)) == 500
         with pytest.raises(sfumato.SfumatoError, match="no classes"):
             release.predict_proba(sample)
+    else:
+        told = np.column_stack([shown.column(f"p({target}={value})") for value in _named(release.classes)])
+        assert np.allclose(told.sum(axis=1), 1)
+        assert set(release.predict(sample)) <= set(release.classes)
+
+
+def _named(classes):
+    return ["missing" if value is None else value for value in classes]
 
 
 def test_a_numeric_target_is_learnt():
@@ -126,16 +143,51 @@ def test_noise_bands_hold_the_truth():
     schema = Schema.from_yaml("{sfumato: 1, name: t, columns: [{name: a, type: category, values: [x, y, z]}]}")
     table = pa.table({"a": ["x"] * 500 + ["y"] * 300 + ["z"] * 200})
     held = []
-    for _ in range(300):
+    for _ in range(100):
         rows = sfumato.release(table, schema, epsilon=1.0, ledger=None).marginal("a", frame="arrow").to_pylist()
         held += [row["low"] <= truth <= row["high"] for row, truth in zip(rows, (0.5, 0.3, 0.2), strict=True)]
     assert np.mean(held) > 0.9
 
 
 def test_the_plan_is_a_function_of_schema_and_budget_alone(schema):
-    plan = plan_tables(schema, Budget(1.0, 1e-6))
-    assert plan == plan_tables(schema, Budget(1.0, 1e-6))
+    budget = Budget(1.0, 1e-6)
+    plan = plan_tables(schema, budget, Adjacency.ADD_REMOVE)
+    assert plan == plan_tables(schema, budget, Adjacency.ADD_REMOVE)
     assert plan.mu_target is None
+    asked = [plan.mu_one_way, plan.mu_pairs, *plan.mu_steps]
+    shares = np.square(asked) / budget.mu**2
+    assert np.allclose(shares, [0.35, 0.45, 0.05, 0.05, 0.05, 0.05], rtol=1e-6)
+    assert sum(units_of(mu) for mu in asked) <= budget.units
+
+
+@pytest.mark.parametrize(
+    ("columns", "target", "shares"),
+    [
+        (3, None, [0.4375, 0.5625]),
+        (1, None, [1.0]),
+        (2, "c0", [0.35 / 0.55, *[0.05 / 0.55] * 4]),
+        (1, "c0", [1.0]),
+    ],
+)
+def test_shares_without_pairs_or_target_go_to_the_rest(columns, target, shares):
+    content = {"sfumato": 1, "name": "t", "columns": [{"name": f"c{n}", "type": "boolean"} for n in range(columns)]}
+    schema = Schema.from_content(content | ({"target": target} if target else {}))
+    budget = Budget(1.0, 1e-6)
+    plan = plan_tables(schema, budget, Adjacency.ADD_REMOVE)
+    asked = [mu for mu in (plan.mu_one_way, plan.mu_pairs, *plan.mu_steps) if mu is not None]
+    assert np.allclose(np.square(asked) / budget.mu**2, shares, rtol=1e-6)
+
+
+def test_very_many_classes_are_released_without_a_labeller_of_pairs():
+    """A bound on time and memory, from the schema alone."""
+    values = [str(number) for number in range(200)]
+    columns = [{"name": f"c{n}", "type": "boolean"} for n in range(60)]
+    for size, adapted in ((200, False), (100, True)):
+        target = {"name": "y", "type": "category", "values": values[:size]}
+        schema = Schema.from_content({"sfumato": 1, "name": "t", "columns": [*columns, target], "target": "y"})
+        plan = plan_tables(schema, Budget(1.0, 1e-6), Adjacency.ADD_REMOVE)
+        assert bool(plan.mu_steps) == adapted
+        assert not plan.pair_features
 
 
 def test_a_table_of_too_many_cells_is_refused():
@@ -192,8 +244,10 @@ class TestOnlyTheSchemaDecides:
         assert values == others
 
     def test_noise_follows_the_schema_and_not_the_scale_of_the_data(self, schema):
-        """Threat 7: data times a thousand, ten times the rows: the same noise."""
-        sigmas = set()
+        """Threat 7: data times a thousand, ten times the rows: each answer is as noisy as its question asks."""
         for table in (make_table(300), make_table(3_000), self.with_row(wage=1e9)):
-            sigmas |= {item.sigma for item in sfumato.release(table, schema, epsilon=1.0, ledger=None).measurements}
-        assert len(sigmas) == 1
+            release = sfumato.release(table, schema, epsilon=1.0, ledger=None)
+            plan = plan_tables(schema, Budget(1.0, 1e-6), Adjacency.ADD_REMOVE)
+            assert [item.mu for item in release.measurements] == [plan.mu_one_way, plan.mu_pairs, *plan.mu_steps]
+            for item in release.measurements:
+                assert item.sigma == noise_scale(item.statistic.sensitivity(Adjacency.ADD_REMOVE), item.mu)

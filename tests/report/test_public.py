@@ -6,7 +6,6 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.report.charts import dependence
 from sfumato.report.public import public_report
 from tests.conftest import MIXED, make_table
 
@@ -113,6 +112,6 @@ def test_dependence_goes_from_nothing_to_all():
     y = rng.random(20_000) < 0.5
     table = pa.table({"same": y, "other": rng.random(20_000) < 0.5, "y": y})
     model = sfumato.release(table, schema, epsilon=5.0, ledger=None).model
-    assert dependence(model, "same", "y") > 0.8
-    assert dependence(model, "other", "y") < 0.05
-    assert dependence(model, "y", "same") == pytest.approx(dependence(model, "same", "y"))
+    assert model.dependence("same", "y") > 0.8
+    assert model.dependence("other", "y") < 0.05
+    assert model.dependence("y", "same") == pytest.approx(model.dependence("same", "y"))

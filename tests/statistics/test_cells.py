@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.encoding import Batch
 from sfumato.errors import BundleError
+from sfumato.privacy.adjacency import Adjacency
 from sfumato.statistics import Cells, Grid, Stacked, statistic_from_content
 
 CODES = {"a": 4, "b": 50, "y": 3}
@@ -51,6 +52,27 @@ def test_any_order_and_any_split_give_the_same_sum(records, cuts, random):
     parts = np.split(shuffled, sorted(min(cut, len(records)) for cut in cuts))
     assert np.array_equal(sum(CELLS(batch_of(part)) for part in parts), whole)
     assert whole.dtype == np.int64
+
+
+def test_more_records_than_fit_at_once_are_counted_too():
+    rng = np.random.default_rng(0)
+    records = np.column_stack([rng.integers(0, size, 40_000) for size in CODES.values()])
+    assert np.array_equal(CELLS(batch_of(records)), sum(CELLS(batch_of(part)) for part in np.array_split(records, 9)))
+
+
+def test_a_heavier_table_gets_less_noise():
+    weighted = Cells(CELLS.tables, GRIDS, "y", (1.0, 2.0, 0.5))
+    assert [tuple(block) for block in weighted.blocks] == [(8, 1.0), (6, 2.0), (48, 0.5)]
+    assert weighted.sensitivity(Adjacency.ADD_REMOVE) == pytest.approx(np.sqrt(1 + 4 + 0.25))
+    assert weighted.sensitivity(Adjacency.LABEL) == pytest.approx(np.sqrt(2 * 1.25))
+    again = statistic_from_content(json.loads(json.dumps(weighted.to_content())))
+    assert again == weighted
+
+
+@pytest.mark.parametrize("weights", [(1.0,), (1.0, 0.0, 1.0), (1.0, 1.0, float("inf"))])
+def test_cells_need_a_weight_for_each_table(weights):
+    with pytest.raises(ValueError, match="weight"):
+        Cells(CELLS.tables, GRIDS, "y", weights)
 
 
 def test_a_vector_splits_into_its_tables():

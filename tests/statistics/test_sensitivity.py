@@ -18,6 +18,7 @@ PAIRS = Cells((("a", "b", "label"), ("b", "c"), ("label",)), MERGED, "label")
 STATISTICS = {
     "one-way": ONE_WAY,
     "pairs": PAIRS,
+    "weighted pairs": Cells(PAIRS.tables, MERGED, "label", (1.0, 0.3, 2.5)),
     "single": Cells((("label",),), GRIDS, "label"),
     "stack": Stacked((ONE_WAY, PAIRS), (1.0, 0.25)),
     "stack of stacks": Stacked((Stacked((PAIRS,), (3.0,)), ONE_WAY), (0.5, 2.0)),

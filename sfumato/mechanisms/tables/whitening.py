@@ -1,0 +1,96 @@
+"""Few uncorrelated directions instead of many correlated features, learnt on synthetic records."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.encoding import Batch
+from sfumato.mechanisms.chance import public_chance
+from sfumato.mechanisms.tables.estimation import FloatArray
+from sfumato.statistics import Features, Lookup
+from sfumato.statistics.features import DIRECTION_UNIT, VALUE_UNIT
+
+Floats = NDArray[np.float32]
+
+_LEAST_VARIANCE = 1e-6  # of a direction that is kept
+_SPARE, _ROUNDS = 20, 6  # of the subspace iteration
+_AT_ONCE = 1 << 12
+
+
+def whitened(
+    lookups: Sequence[Lookup], pool: Batch, importance: FloatArray, rank: int, columns: int, *, sums: bool
+) -> Features:
+    """Features of unit variance on the pool: the leading `rank` principal directions of the looked-up values.
+
+    With `sums` two directions of each contrast come first: the sum over the one-way tables, which are the first
+    `columns` (naive Bayes), and the mean over the pair tables. Leading directions of very many features may miss both.
+    """
+    values = _values(lookups, pool)
+    weight = np.sqrt(importance / importance.sum()).astype(np.float32)
+    mean = (weight**2) @ values.T
+    values -= mean[:, None]
+    values *= weight
+    first = _sums(lookups, columns) if sums else np.zeros((len(values), 0))
+    head, regression = _regressed(values, first)
+    if sums:
+        values = values - regression.astype(np.float32) @ (first.T.astype(np.float32) @ values)
+    tail = _principal(values, rank)
+    # what the first directions explain is taken off the others: tail' (values - R first' values)
+    tail = tail - first @ (regression.T @ tail)
+    directions = np.concatenate((head, tail), axis=1)
+    centred = np.split(
+        np.rint(mean / VALUE_UNIT).astype(np.int32), np.cumsum([len(lookup.values) for lookup in lookups])
+    )
+    moved = tuple(
+        Lookup(lookup.columns, lookup.grids, lookup.values - part.reshape(-1, *(1,) * len(lookup.grids)))
+        for lookup, part in zip(lookups, centred, strict=False)
+    )
+    return Features(moved, np.rint(directions / DIRECTION_UNIT).astype(np.int32))
+
+
+def _values(lookups: Sequence[Lookup], pool: Batch) -> Floats:
+    count = sum(len(lookup.values) for lookup in lookups)
+    plain = Features(tuple(lookups), np.zeros((count, 0), dtype=np.int32))
+    values = np.empty((count, pool.rows), dtype=np.float32)
+    for start in range(0, pool.rows, _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        codes = {name: pool.codes[name][part] for name in plain.columns}
+        values[:, part] = plain.values(Batch(min(_AT_ONCE, pool.rows - start), codes)) * VALUE_UNIT
+    return values
+
+
+def _sums(lookups: Sequence[Lookup], columns: int) -> FloatArray:
+    """The sums as directions: values x (2 contrasts)."""
+    contrasts = len(lookups[0].values)
+    here = np.tile(np.eye(contrasts), (len(lookups), 1))
+    one_way = np.arange(len(here)) < columns * contrasts
+    kinds = [here * one_way[:, None]]
+    if not one_way.all():
+        kinds.append(here * ~one_way[:, None] / (len(lookups) - columns))
+    return np.concatenate(kinds, axis=1)
+
+
+def _regressed(values: Floats, first: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The first directions whitened, and the regression of every value on their (unwhitened) scores."""
+    scores = first.T @ values
+    variance, vectors = np.linalg.eigh(scores @ scores.T)
+    kept = variance > _LEAST_VARIANCE
+    root = vectors[:, kept] / np.sqrt(variance[kept])
+    return first @ root, (values @ scores.T @ root) @ root.T
+
+
+def _principal(values: Floats, rank: int) -> FloatArray:
+    """The leading principal directions, scaled to unit variance, each with its largest entry above 0."""
+    basis = np.eye(len(values), dtype=np.float32)
+    if len(values) > 4 * rank + 40:
+        basis = public_chance(2).normal(size=(len(values), rank + _SPARE)).astype(np.float32)
+        for _ in range(_ROUNDS):
+            basis = np.linalg.qr(values @ (values.T @ basis))[0]
+    scores = (basis.T @ values).astype(np.float64)
+    variance, vectors = np.linalg.eigh(scores @ scores.T)
+    leading = np.argsort(-variance)[:rank]
+    leading = leading[variance[leading] > _LEAST_VARIANCE]
+    directions: FloatArray = basis @ (vectors[:, leading] / np.sqrt(variance[leading]))
+    largest = np.abs(directions).argmax(axis=0)
+    return directions * np.where(directions[largest, np.arange(len(leading))] < 0, -1.0, 1.0)

@@ -1,0 +1,78 @@
+"""What the target of a table is, given its other columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.encoding import Batch
+from sfumato.statistics.features import Softmax
+
+FloatArray = NDArray[np.float64]
+
+_AT_ONCE = 1 << 12
+_GOLDEN = (5**0.5 - 1) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Labeller:
+    """Class probabilities of each record, and `share`: how much of each class is left, given what has been asked."""
+
+    model: Softmax
+    target: str
+    share: FloatArray
+
+    def __post_init__(self) -> None:
+        if (
+            self.share.shape != self.model.coefficients.shape[1:]
+            or not (self.share >= 0).all()
+            or self.share.sum() <= 0
+        ):
+            raise ValueError("a labeller needs a share for every class")
+
+    def knows(self, batch: Batch) -> bool:
+        """Whether the records have every column that it looks at."""
+        return all(name in batch.codes for name in self.model.features.columns)
+
+    def probabilities(self, batch: Batch) -> FloatArray:
+        """The probability of every class (records x classes)."""
+        p = np.empty((batch.rows, len(self.share)))
+        for start in range(0, batch.rows, _AT_ONCE):
+            rows = slice(start, start + _AT_ONCE)
+            codes = {name: batch.codes[name][rows] for name in self.model.features.columns}
+            part = Batch(min(_AT_ONCE, batch.rows - start), codes)
+            p[rows] = self.model.probabilities(self.model.features(part)).T
+        # a class that is left must keep some probability, or a record may have none at all
+        left: FloatArray = np.maximum(p, 1e-12) * self.share
+        left /= left.sum(axis=1, keepdims=True)
+        return left
+
+    def draw(self, probabilities: FloatArray, kind: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """A class for each record, drawn so that records that are alike have classes in proportion.
+
+        Sorted by their `kind` (the mixture's component) and probability, neighbours get places that the golden ratio
+        spreads evenly over [0, 1): each class is as likely as it should be, and sums over many records hardly vary.
+        """
+        order = np.lexsort((probabilities[:, 0], kind))
+        place = np.empty(len(order))
+        place[order] = (rng.random() + _GOLDEN * np.arange(len(order))) % 1.0
+        label: NDArray[np.int64] = (np.cumsum(probabilities, axis=1)[:, :-1] <= place[:, None]).sum(axis=1)
+        return label
+
+    def given(self, share: FloatArray) -> "Labeller":
+        """The labeller given that only so much of each class is left."""
+        return replace(self, share=self.share * share)
+
+    def to_content(self) -> dict[str, Any]:
+        """Plain content. Only what was fitted is written, never what has been asked."""
+        return {"model": self.model.to_content(), "target": self.target}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> "Labeller":
+        """The labeller that `to_content` wrote."""
+        if set(content) != {"model", "target"}:
+            raise ValueError("a labeller has a model, a target and nothing else")
+        model = Softmax.from_content(content["model"])
+        return cls(model, content["target"], np.ones(model.coefficients.shape[1]))

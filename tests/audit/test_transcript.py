@@ -1,0 +1,108 @@
+"""The whole release under audit: what all its answers together spend on one record."""
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato
+from sfumato.audit.gdp import Echo, answers, mu_lower_bound
+from sfumato.audit.transcript import mu_between
+from sfumato.curator import Curator
+from sfumato.privacy.accounting import Budget, noise_scale
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.privacy.noise import SecureNoise
+from sfumato.privacy.spending import Purse
+from sfumato.schema import Schema
+from sfumato.sources import open_source
+from sfumato.statistics import Cells, Gradient, Stacked
+
+SCHEMA = Schema.from_yaml("""
+{sfumato: 1, name: t, target: y, columns: [
+  {name: a, type: category, values: [p, q, r]}, {name: b, type: integer, bounds: [0, 9]},
+  {name: c, type: boolean}, {name: y, type: category, values: ["no", "yes"]}]}
+""")
+
+
+def table(rows: int = 600) -> pa.Table:
+    rng = np.random.default_rng(0)
+    b = rng.integers(0, 10, rows)
+    yes = rng.random(rows) < 0.1 + 0.08 * b
+    return pa.table(
+        {
+            "a": np.array(["p", "q", "r"])[rng.integers(0, 3, rows)],
+            "b": b,
+            "c": rng.random(rows) < 0.3,
+            "y": np.where(yes, "yes", "no"),
+        }
+    )
+
+
+def with_last(rows: pa.Table, **record) -> pa.Table:
+    return pa.concat_tables([rows.slice(0, len(rows) - 1), pa.table({name: [value] for name, value in record.items()})])
+
+
+UNLIKELY = {"a": "p", "b": 9, "c": True, "y": "no"}
+OPPOSITE = {"a": "r", "b": 0, "c": False, "y": "yes"}
+NEIGHBOURS = {
+    Adjacency.ADD_REMOVE: (with_last(table(), **UNLIKELY), table().slice(0, len(table()) - 1)),
+    Adjacency.REPLACE: (with_last(table(), **UNLIKELY), with_last(table(), **OPPOSITE)),
+    Adjacency.LABEL: (with_last(table(), **UNLIKELY), with_last(table(), **{**UNLIKELY, "y": "yes"})),
+}
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+def test_the_answers_spend_nearly_the_claim_and_never_more(adjacency, epsilon):
+    here, there = NEIGHBOURS[adjacency]
+    budget = Budget(epsilon, 1e-5)
+    spent = []
+    for rows in (here, there) * 2:
+        release = sfumato.release(rows, SCHEMA, epsilon=epsilon, delta=1e-5, adjacency=adjacency, ledger=None)
+        spent.append(mu_between(release.measurements, open_source(here, SCHEMA), open_source(there, SCHEMA)))
+    assert max(spent) <= budget.mu
+    assert max(spent) >= 0.90 * budget.mu
+
+
+def whole(release, times: int) -> Echo:
+    """All questions of a release as one, weighed so that each has its own noise again."""
+    parts = tuple(item.statistic for item in release.measurements)
+    return Echo(Stacked(parts, tuple(1 / item.sigma for item in release.measurements)), times)
+
+
+def test_an_attacker_at_the_door_comes_within_a_tenth_of_the_claim():
+    here, there = NEIGHBOURS[Adjacency.ADD_REMOVE]
+    release = sfumato.release(here, SCHEMA, epsilon=8.0, delta=1e-5, ledger=None)
+    mu = release.statement.mu
+    sides = []
+    for rows in (there, here):
+        door = Curator(open_source(rows, SCHEMA), Adjacency.ADD_REMOVE, Purse(Budget(9.0, 1e-3).units), SecureNoise())
+        sides.append(answers(door.measure(whole(release, 100_000), mu)))
+    assert 0.90 <= mu_lower_bound(*sides) / mu <= 1.0
+
+
+class Unpaid(Cells):
+    """Cells that forget to pay for their last table."""
+
+    def sensitivity(self, adjacency):
+        squares = [weight**2 for weight in self.weights or (1.0,) * len(self.tables)]
+        return float(np.sqrt((1 + (adjacency != Adjacency.ADD_REMOVE)) * sum(squares[:-1])))
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_a_table_left_unpaid_is_caught(adjacency):
+    here, there = NEIGHBOURS[adjacency]
+    release = sfumato.release(here, SCHEMA, epsilon=1.0, delta=1e-5, adjacency=adjacency, ledger=None)
+    cheated = []
+    for item in release.measurements:
+        if isinstance(item.statistic, Cells):
+            fields = {field.name: getattr(item.statistic, field.name) for field in dataclasses.fields(Cells)}
+            unpaid = Unpaid(**fields)
+            cheated.append(
+                dataclasses.replace(item, statistic=unpaid, sigma=noise_scale(unpaid.sensitivity(adjacency), item.mu))
+            )
+        else:
+            assert isinstance(item.statistic, Gradient)
+            cheated.append(item)
+    assert mu_between(cheated, open_source(here, SCHEMA), open_source(there, SCHEMA)) > Budget(1.0, 1e-5).mu

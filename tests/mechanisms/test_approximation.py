@@ -1,0 +1,107 @@
+"""The fit of the mixture: its gradient against differences, and what it finds."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from sfumato.mechanisms.tables.approximation import ProductMixture, approximate, evidence
+from sfumato.mechanisms.tables.one_way import Classes, OneWay, OneWays
+from sfumato.mechanisms.tables.pairs import PairTables
+from sfumato.statistics import Grid
+
+SIZES = {"a": 3, "b": 4, "c": 5}
+
+
+def hidden(rng: np.random.Generator, components: int, classes: int):
+    """A mixture of products over three columns: weights, class of each component, theta by column."""
+    weights = rng.dirichlet(np.ones(components))
+    return (
+        weights,
+        np.arange(components) % classes,
+        {n: rng.dirichlet(np.ones(s), components) for n, s in SIZES.items()},
+    )
+
+
+def tables(truth, classes: int, size: float, sigma: float, rng: np.random.Generator) -> tuple[OneWays, PairTables]:
+    """Its noisy one-way and pair tables, every cell a group and a coarse cell."""
+    weights, owner, theta = truth
+    member = weights[:, None] * (owner[:, None] == np.arange(classes))
+    columns = {}
+    for name, cells in SIZES.items():
+        counts = size * theta[name].T @ member + sigma * rng.normal(size=(cells, classes))
+        columns[name] = OneWay(Grid.of_cells(np.arange(cells)), counts, sigma, np.arange(cells), 0)
+    totals = size * member.sum(axis=0)
+    one_way = OneWays(columns, Classes(np.arange(classes), np.ones(classes)), totals, sigma)
+    pairs = {
+        (x, y): size * np.einsum("kc,ka,kb->cab", member, theta[x], theta[y])
+        + sigma * rng.normal(size=(classes, SIZES[x], SIZES[y]))
+        for x, y in itertools.combinations(SIZES, 2)
+    }
+    coarse = {name: np.arange(cells) for name, cells in SIZES.items()}
+    grids = {name: column.grid for name, column in columns.items()}
+    return one_way, PairTables(coarse, grids, pairs, dict.fromkeys(pairs, sigma))
+
+
+def test_the_gradient_agrees_with_differences():
+    rng = np.random.default_rng(0)
+    one_way, pairs = tables(hidden(rng, 4, 2), 2, 500.0, 20.0, rng)
+    seen = evidence(one_way, pairs)
+    marginals = np.concatenate([column.theta for column in one_way.columns.values()], axis=1)[[0, 0, 1, 1, 1]]
+    mixture = ProductMixture(
+        rng.normal(size=(5, 12)).astype(np.float64),
+        rng.normal(size=5).astype(np.float64),
+        np.array([0, 0, 1, 1, 1]),
+        marginals,
+        seen.offsets,
+    )
+    _, by_logits, by_weights = mixture.error(seen)
+    for parameter, gradient in ((mixture.logits, by_logits), (mixture.weight_logits, by_weights)):
+        for place in itertools.islice(np.ndindex(parameter.shape), 0, None, 7):
+            kept = parameter[place]
+            ends = []
+            for step in (-0.05, 0.05):
+                parameter[place] = kept + step
+                ends.append(mixture.error(seen)[0])
+            parameter[place] = kept
+            slope = (ends[1] - ends[0]) / 0.1
+            assert slope == pytest.approx(gradient[place], rel=0.05, abs=0.05 + 1e-3 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("classes", [1, 2])
+def test_it_finds_the_tables_behind_a_little_noise(classes):
+    rng = np.random.default_rng(1)
+    truth = hidden(rng, 6, classes)
+    one_way, pairs = tables(truth, classes, 1e5, 20.0, rng)
+    weights, thetas, owner = approximate(one_way, pairs, [8] * classes, 800)
+    theta = dict(zip(SIZES, thetas, strict=True))
+    assert np.isclose(weights.sum(), 1)
+    for x, y in itertools.combinations(SIZES, 2):
+        found, true = (
+            np.einsum("k,kc,ka,kb->cab", w, o[:, None] == np.arange(classes), t[x], t[y])
+            for w, o, t in ((weights, owner, theta), truth)
+        )
+        assert np.abs(found - true).sum() / 2 < 0.01
+    assert np.allclose(np.bincount(owner, weights=weights), one_way.totals / one_way.size)
+
+
+def test_noise_alone_makes_no_columns_depend():
+    """The Dirichlet prior: where columns are independent, a rich mixture stays near the product."""
+    rng = np.random.default_rng(2)
+    truth = (np.ones(1), np.zeros(1, dtype=int), {name: rng.dirichlet(np.ones(s), 1) for name, s in SIZES.items()})
+    one_way, pairs = tables(truth, 1, 5_000.0, 60.0, rng)
+    weights, thetas, _ = approximate(one_way, pairs, [20], 800)
+    a, b = thetas[0], thetas[1]
+    joint = np.einsum("k,ka,kb->ab", weights, a, b)
+    apart = np.abs(joint - np.outer(joint.sum(axis=1), joint.sum(axis=0))).sum() / 2
+    measured = pairs.tables["a", "b"][0] / 5_000
+    noise = np.abs(measured - np.outer(measured.sum(axis=1), measured.sum(axis=0))).sum() / 2
+    assert apart < 0.6 * noise
+
+
+def test_without_pairs_the_marginals_are_kept():
+    rng = np.random.default_rng(3)
+    one_way, _ = tables(hidden(rng, 3, 2), 2, 1e5, 10.0, rng)
+    _, thetas, owner = approximate(one_way, None, [1, 1], 300)
+    for column, theta in zip(one_way.columns.values(), thetas, strict=True):
+        assert np.allclose(theta, column.theta[owner], atol=0.01)

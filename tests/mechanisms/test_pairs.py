@@ -1,0 +1,62 @@
+"""Which pairs are asked for, how coarsely, and with what weight: from released quantities alone."""
+
+import numpy as np
+import pytest
+
+from sfumato.mechanisms.tables.merging import group_rare, merge_to
+from sfumato.mechanisms.tables.one_way import OneWay
+from sfumato.mechanisms.tables.pairs import _coarse, _levels, relevance
+from sfumato.statistics import Grid
+
+
+def column(counts: np.ndarray, sigma: float = 1.0, ordered: bool = True) -> OneWay:
+    cells = len(counts)
+    grid = Grid.of_cells(np.arange(cells))
+    return OneWay(grid, counts.astype(float), sigma, np.arange(cells), cells if ordered else 0)
+
+
+@pytest.mark.parametrize(
+    ("size", "sigma", "tables", "levels"),
+    [
+        (30_000, 60, 90, 12),  # 30000 / 144 = 208 records a cell: two deviations and more, not four
+        (30_000, 150, 90, 10),
+        (30_000, 20, 90, 19),
+        (1e7, 20, 90, 20),
+        (100, 60, 90, 3),
+        (1e7, 20, 10_000_000, 2),  # never more cells than memory holds
+    ],
+)
+def test_levels_follow_the_noise(size, sigma, tables, levels):
+    assert _levels(size, sigma, tables) == levels
+
+
+def test_a_column_that_tells_nothing_has_no_relevance():
+    rng = np.random.default_rng(0)
+    nothing = column(np.full((20, 2), 500) + 30 * rng.normal(size=(20, 2)), 30.0)
+    much = column(np.linspace([100, 900], [900, 100], 20), 30.0)
+    assert relevance(nothing) < 0.002
+    assert relevance(much) > 0.1
+    assert relevance(column(np.array([[1000.0], [0.0]]))) < 0.01
+    assert relevance(column(np.array([[500.0], [500.0]]))) == pytest.approx(np.log(2))
+
+
+def test_neighbours_are_joined_until_few_enough_are_left():
+    counts = np.repeat([[100.0], [900.0], [400.0]], 4, axis=0)
+    groups = merge_to(counts, np.ones(12), np.ones(12, dtype=int), 3)
+    assert groups.tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    assert merge_to(counts, np.ones(12), np.ones(12, dtype=int), 1).max() == 0
+
+
+def test_the_largest_categories_stand_alone():
+    totals = np.array([5.0, 900.0, 40.0, 300.0, 7.0])
+    assert group_rare(totals, 1.0).tolist() == [0, 1, 2, 3, 4]
+    assert group_rare(totals, 1.0, most=3).tolist() == [2, 0, 2, 1, 2]
+    assert group_rare(totals, 10.0, most=9).tolist() == [3, 0, 1, 2, 3]
+
+
+def test_missing_stays_alone_among_coarse_cells():
+    grid = Grid.of_cells(np.arange(11))
+    counts = np.append(np.linspace(10, 1000, 10), 500.0)[:, None]
+    coarse = _coarse(OneWay(grid, counts, 1.0, np.arange(11), 10), 4)
+    assert coarse[-1] == 4
+    assert (coarse[:-1] < 4).all()
