@@ -8,15 +8,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
 from sfumato._version import __version__
 from sfumato.errors import OutputError, OverBudget, SfumatoError
 from sfumato.privacy.adjacency import Adjacency
+
+if TYPE_CHECKING:
+    from sfumato.evaluate import Evaluation
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -246,6 +250,69 @@ def report(
     with whole_file(out) as file:
         file.write(page.encode())
     _say(f"{out} holds the public report.")
+
+
+@app.command()
+@told
+def evaluate(
+    bundle: Bundle,
+    real: Annotated[Path, typer.Option(help="the table that was released", show_default=False)],
+    test: Annotated[Path, typer.Option(help="rows of the same kind, kept apart", show_default=False)],
+    out: Annotated[Path, typer.Option(help="the HTML file to write; a JSON file goes beside it", show_default=False)],
+    rows: Annotated[
+        int | None,
+        typer.Option("-n", "--rows", help="synthetic rows; by default the noisy number of records"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="of the synthetic rows")] = 0,
+) -> None:
+    """Compare a release with private records: learners, marginals, sub-groups. For the custodian alone.
+
+    Example: `sfumato evaluate stays.sfumato --real stays.parquet --test kept.parquet --out private.html`
+    """
+    from sfumato import receiver
+    from sfumato.evaluate.evaluation import NOTICE
+    from sfumato.evaluate.evaluation import evaluate as compare
+    from sfumato.output import whole_file
+    from sfumato.report.private import private_report
+
+    released = receiver.open_release(bundle)
+    with _working("opening the bundle ...") as progress:
+        result = compare(released, real, test, rows=rows, seed=seed, progress=progress)
+    page = private_report(result, released)
+    with whole_file(out) as file, whole_file(out.with_suffix(".json")) as numbers:
+        file.write(page.encode())
+        numbers.write(json.dumps(result.to_content(), indent=1).encode())
+    _print_evaluation(result)
+    _say(f"\n{out} and {out.with_suffix('.json')} hold the evaluation: {NOTICE}.")
+
+
+def _print_evaluation(result: "Evaluation") -> None:
+    from sfumato.evaluate.evaluation import NOTICE
+
+    _say(NOTICE, "bold red")
+    if result.scores:
+        table = Table(title=f"learning {result.target}: {result.measure} on the real test rows", title_justify="left")
+        table.add_column("learner")
+        table.add_column("trained on")
+        table.add_column("score", justify="right")
+        for item in result.scores:
+            table.add_row(item.learner, item.trained_on, "-" if item.value is None else f"{item.value:.4f}")
+        _screen.print(table)
+    table = Table(title="total variation from the real rows", title_justify="left")
+    for name in ("", "columns", "pairs of columns"):
+        table.add_column(name, justify="right" if name else "left")
+    for name, found in (("synthetic rows", result.fidelity), ("test rows, by chance", result.floor)):
+        table.add_row(name, f"{found.mean_column:.4f}", f"{found.mean_pair:.4f}")
+    _screen.print(table)
+    worst = sorted(result.groups, key=lambda group: group.error_real - group.error_synthetic)[:5]
+    if worst:
+        table = Table(title="sub-groups that lose most: mean error of LightGBM", title_justify="left")
+        for name in ("group", "test rows", "from real rows", "from synthetic rows"):
+            table.add_column(name, justify="left" if name == "group" else "right")
+        for group in worst:
+            name = f"{group.column} = {group.value}"
+            table.add_row(name, str(group.rows), f"{group.error_real:.4f}", f"{group.error_synthetic:.4f}")
+        _screen.print(table)
 
 
 @schema_app.command("init")

@@ -114,12 +114,16 @@ class Release:
 
     def _told(self, batch: Batch) -> dict[str, FloatArray]:
         """What the release knows of the target given the other columns of each record, as columns."""
-        target = self._target()
-        if isinstance(Encoder(self.schema).columns[target], Listed):
-            proba = self._probabilities(batch)
-            names = ["missing" if value is None else str(value) for value in self.classes]
-            return {f"p({target}={name})": proba[:, place] for place, name in enumerate(names)}
-        return {f"mean({target})": self._means(batch)}
+        target, told = self._target(), self.told(batch)
+        if told.ndim == 1:
+            return {f"mean({target})": told}
+        names = ["missing" if value is None else str(value) for value in self.classes]
+        return {f"p({target}={name})": told[:, place] for place, name in enumerate(names)}
+
+    def told(self, batch: Batch) -> FloatArray:
+        """What the release tells of the target of encoded records: class probabilities, or means of a number."""
+        listed = isinstance(Encoder(self.schema).columns[self._target()], Listed)
+        return self._probabilities(batch) if listed else self._means(batch)
 
     def _probabilities(self, batch: Batch) -> FloatArray:
         pieces = self.model.columns[self._target()]
@@ -165,10 +169,10 @@ class Release:
 
     def predict(self, table: Any) -> NDArray[Any]:
         """The likeliest class of the target given each record's other columns, or the mean of a numeric target."""
-        if isinstance(Encoder(self.schema).columns[self._target()], Listed):
-            likeliest = self.predict_proba(table).argmax(axis=1)
-            return np.array([self.classes[place] for place in likeliest], dtype=object)
-        return self._means(self._encoded(table))
+        told = self.told(self._encoded(table))
+        if told.ndim == 1:
+            return told
+        return np.array([self.classes[place] for place in told.argmax(axis=1)], dtype=object)
 
     def condition(self, given: Mapping[str, Any]) -> "Release":
         """The release given that a condition holds: {"age": (40, 60), "sex": "F", "ward": ["A", "B"], "weight": None}.

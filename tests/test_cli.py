@@ -52,9 +52,9 @@ def test_help_has_an_example(command):
 
 def test_help_lists_the_commands_of_this_version_and_no_stub():
     shown = run("--help").output
-    for command in ("demo", "release", "sample", "inspect", "verify", "report", "schema", "ledger"):
+    for command in ("demo", "release", "sample", "inspect", "verify", "report", "evaluate", "schema", "ledger"):
         assert command in shown
-    for later in ("plan", "audit", "evaluate"):
+    for later in ("plan", "audit"):
         assert later not in shown
     assert run("--version").output == f"sfumato {sfumato.__version__}\n"
 

@@ -1,6 +1,6 @@
 """Summing over batches of records: the same for every source of this machine."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -30,8 +30,11 @@ class StreamSource:
     @discreet
     def sum(self, statistic: Statistic) -> IntArray:
         """See `Source`."""
-        names = statistic.columns
-        return sum_of(statistic, (self._encoder.encode(records, names) for records in self._read(names)))
+        return sum_of(statistic, self.batches(statistic.columns))
+
+    def batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
+        """See `Source`."""
+        return (self._encoder.encode(records, names) for records in self._read(names))
 
 
 def sum_of(statistic: Statistic, batches: Iterable[Batch]) -> IntArray:

@@ -37,9 +37,10 @@ class MemorySource:
     @discreet
     def sum(self, statistic: Statistic) -> IntArray:
         """See `Source`."""
-        return sum_of(statistic, self._batches(statistic.columns))
+        return sum_of(statistic, self.batches(statistic.columns))
 
-    def _batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
+    def batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
+        """See `Source`."""
         for records, codes in zip(self._records, self._codes, strict=True):
             codes.update(self._encoder.encode(records, [name for name in names if name not in codes]).codes)
             yield Batch(records.num_rows, {name: codes[name] for name in names})

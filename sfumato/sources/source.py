@@ -1,18 +1,19 @@
 """What the curator asks of a place where records live."""
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.encoding import Header
+from sfumato.encoding import Batch, Header
 from sfumato.statistics import Statistic
 
 IntArray = NDArray[np.int64]
 
 
 class Source(Protocol):
-    """Records somewhere, and the one thing that may be done with them.
+    """Records somewhere, and what may be done with them.
 
     Formal guarantees that a class must keep
         `sum` is the statistic's sum over all records as int64, the same to the bit for any order of the records and any
@@ -27,3 +28,6 @@ class Source(Protocol):
 
     def sum(self, statistic: Statistic) -> IntArray:
         """The statistic summed over all records. Private: only the curator may call it."""
+
+    def batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
+        """Every record as codes. Private: only what sums them, and a custodian's evaluation, may call it."""

@@ -48,7 +48,7 @@ class Gradient:
     @property
     def title(self) -> str:
         """See `Statistic`."""
-        return f"how far a public model of {self.target} is off"
+        return f"how far a public model of {self.target} is off, in units of 2^-26"
 
     @property
     def columns(self) -> tuple[str, ...]:

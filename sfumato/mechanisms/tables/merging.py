@@ -14,7 +14,8 @@ IntArray = NDArray[np.int64]
 
 _LEVEL = 0.99  # two cells count as different if chance alone would make them this different in one case of a hundred
 _RARE = 3.0  # a category stands alone if its count is this many standard deviations above none
-_LARGE = 0.025  # share of the records: two groups that both hold more are not joined, for other columns may differ
+_LARGE = 0.05  # share of the records that groups are joined up to, even if they are alike: other columns may differ
+_SMALL = 0.01  # share below which a group is joined to any neighbour that is alike
 
 
 def merge_alike(
@@ -25,19 +26,28 @@ def merge_alike(
     counts      noisy counts, cells x classes
     variance    of the noise of each cell's counts
     widths      how much of the scale each cell covers
-    large       share of all records: two cells that both hold more are not joined
+    large       share of all records that groups are joined up to
 
-    Bottom-up: the two neighbours that differ least are joined, until every two neighbours differ. The difference is the
-    chi-squared statistic of "the same density in every class", with the variance of noise and of sampling.
+    Bottom-up: the two neighbours that differ least are joined, until every two neighbours differ or hold too much. The
+    difference is the chi-squared statistic of "the same density in every class", with the variance of noise and of
+    sampling. In the end what is small, such as an empty cell between two large ones, is joined to what it is like.
     """
-    limit, many = chi2.ppf(_LEVEL, counts.shape[1]), large * max(counts.sum(), 1.0)
+    limit, total = chi2.ppf(_LEVEL, counts.shape[1]), max(counts.sum(), 1.0)
 
-    def cost(counts: FloatArray, variance: FloatArray, width: FloatArray) -> FloatArray:
+    def up_to_large(counts: FloatArray, variance: FloatArray, width: FloatArray) -> FloatArray:
         held = counts.sum(axis=1)
-        both_large = np.minimum(held[:-1], held[1:]) > many
-        return np.where(both_large, np.inf, _differences(counts, variance, width))
+        too_much = held[:-1] + held[1:] > large * total
+        return np.where(too_much, np.inf, _differences(counts, variance, width))
 
-    return _merged(counts, variance, widths, cost, limit, 1)
+    def small_ones(counts: FloatArray, variance: FloatArray, width: FloatArray) -> FloatArray:
+        held = counts.sum(axis=1)
+        too_much = np.minimum(held[:-1], held[1:]) > _SMALL * total
+        return np.where(too_much, np.inf, _differences(counts, variance, width))
+
+    first = _merged(counts, variance, widths.astype(float), up_to_large, limit, 1)
+    joined = [sum_groups(part, first) for part in (counts, variance, widths.astype(float))]
+    second: IntArray = _merged(joined[0], joined[1], joined[2], small_ones, limit, 1)
+    return second[first]
 
 
 def merge_to(counts: FloatArray, variance: FloatArray, widths: NDArray[np.integer], most: int) -> IntArray:
@@ -48,18 +58,18 @@ def merge_to(counts: FloatArray, variance: FloatArray, widths: NDArray[np.intege
         costs: FloatArray = (held[:-1] + held[1:]) * np.sqrt(_differences(counts, variance, width))
         return costs
 
-    return _merged(counts, variance, widths, cost, np.inf, most)
+    return _merged(counts, variance, widths.astype(float), cost, np.inf, most)
 
 
 Cost = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
 def _merged(
-    counts: FloatArray, variance: FloatArray, widths: NDArray[np.integer], cost: Cost, limit: float, least: int
+    counts: FloatArray, variance: FloatArray, width: FloatArray, cost: Cost, limit: float, least: int
 ) -> IntArray:
     """Join the two neighbours of least cost, as long as it is within the limit and more than `least` are left."""
-    counts, variance, width = counts.astype(float), variance.astype(float), widths.astype(float)
-    first = np.arange(len(counts))
+    counts, variance, width = counts.copy(), variance.copy(), width.copy()
+    cells, first = len(counts), np.arange(len(counts), dtype=np.float64)
     while len(counts) > least:
         costs = cost(counts, variance, width)
         i = int(np.argmin(costs))
@@ -68,7 +78,7 @@ def _merged(
         for part in (counts, variance, width):
             part[i] += part[i + 1]
         counts, variance, width, first = (np.delete(part, i + 1, axis=0) for part in (counts, variance, width, first))
-    return np.searchsorted(first, np.arange(len(widths)), side="right") - 1
+    return np.searchsorted(first, np.arange(cells), side="right") - 1
 
 
 def _differences(counts: FloatArray, variance: FloatArray, width: FloatArray) -> FloatArray:

@@ -1,0 +1,176 @@
+"""The whole evaluation: learners, marginals, sub-groups."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.encoding import Batch, Encoder, Listed
+from sfumato.errors import RequestError
+from sfumato.evaluate.fidelity import Fidelity, fidelity
+from sfumato.evaluate.learners import design, errors, learners, score
+from sfumato.evaluate.records import FloatArray, read_all, values_of
+from sfumato.receiver import Release
+from sfumato.schema import Schema
+
+NOTICE = "contains private results: computed on private records without noise; not for publication"
+_FEWEST_IN_GROUP = 50
+_MOST_IN_GROUPING = 20
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a learner reaches on the real test rows, by what it was trained on."""
+
+    learner: str
+    trained_on: str
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """A sub-group of the test rows: how many, and the mean error of a learner trained on real or synthetic rows."""
+
+    column: str
+    value: str
+    rows: int
+    error_real: float
+    error_synthetic: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All results. Private."""
+
+    dataset: str
+    target: str | None
+    measure: str
+    scores: tuple[Score, ...]
+    groups: tuple[Group, ...]
+    fidelity: Fidelity
+    floor: Fidelity
+
+    def to_content(self) -> dict[str, Any]:
+        """Plain content, the notice first."""
+        return {
+            "notice": NOTICE,
+            "dataset": self.dataset,
+            "target": self.target,
+            "measure": self.measure,
+            "scores": [vars(item) for item in self.scores],
+            "groups": [vars(item) for item in self.groups],
+            "total_variation": {
+                "mean_column": self.fidelity.mean_column,
+                "mean_pair": self.fidelity.mean_pair,
+                "mean_column_of_test_rows": self.floor.mean_column,
+                "mean_pair_of_test_rows": self.floor.mean_pair,
+                "columns": dict(self.fidelity.columns),
+                "pairs": [{"columns": list(pair), "value": value} for pair, value in self.fidelity.pairs.items()],
+            },
+        }
+
+
+def evaluate(
+    release: Release,
+    real: Any,
+    test: Any,
+    *,
+    rows: int | None = None,
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Evaluation:
+    """Compare a release with private records: those it was made from, and others that it never saw.
+
+    real    the table that was released, in any form that `release` takes
+    test    rows of the same kind that were kept apart
+    rows    synthetic rows to train on; the noisy number of records by default
+    """
+    schema = release.schema
+    progress("reading the private tables")
+    train, held_out = read_all(real, schema), read_all(test, schema)
+    if train.rows == 0 or held_out.rows == 0:
+        raise RequestError("a table without rows cannot be compared with; give the real and the test rows")
+    progress("drawing synthetic rows")
+    drawn = release.model.sample(release.size if rows is None else rows, np.random.default_rng(seed))
+    batches = {"real": train, "test": held_out, "synthetic": drawn}
+    tables = {name: values_of(batch, schema) for name, batch in batches.items()}
+    progress("comparing all marginals")
+    near, floor = (fidelity(tables["real"], tables[name], schema) for name in ("synthetic", "test"))
+    scores: tuple[Score, ...] = ()
+    groups: tuple[Group, ...] = ()
+    measure = ""
+    if schema.target is not None and schema.features:
+        progress("training learners on real and on synthetic rows")
+        scores, groups, measure = _trained(release, tables, batches)
+    return Evaluation(schema.name, schema.target, measure, scores, groups, near, floor)
+
+
+def _trained(
+    release: Release, tables: Mapping[str, Mapping[str, FloatArray]], batches: Mapping[str, Batch]
+) -> tuple[tuple[Score, ...], tuple[Group, ...], str]:
+    schema, target = release.schema, str(release.schema.target)
+    codes = Encoder(schema).columns[target]
+    classes = codes.size if isinstance(codes, Listed) else None
+    labelled = {name: _with_label(values, target, classes) for name, values in tables.items()}
+    features = {name: design(values, schema)[kept] for name, (values, kept, _) in labelled.items()}
+    truth = labelled["test"][2]
+    found, predictions = [], {}
+    for name, learn in learners(schema, classes).items():
+        for source, rows in (("real", "real rows"), ("synthetic", "synthetic rows")):
+            predicted = learn(features[source], labelled[source][2], None)(features["test"])
+            predictions[name, source] = predicted
+            found.append(Score(name, rows, score(predicted, truth)))
+        told = release.told(batches["synthetic"])
+        predicted = learn(*_softened(design(tables["synthetic"], schema), told))(features["test"])
+        found.append(Score(name, "synthetic rows, weighted", score(predicted, truth)))
+    own = release.told(batches["test"])[labelled["test"][1]]
+    found.append(Score("the release itself", "", score(own, truth)))
+    groups = _groups(
+        tables["test"],
+        labelled["test"][1],
+        schema,
+        errors(predictions["LightGBM", "real"], truth),
+        errors(predictions["LightGBM", "synthetic"], truth),
+    )
+    return tuple(found), tuple(groups), "R squared" if classes is None else "area under the ROC curve"
+
+
+def _with_label(
+    values: Mapping[str, FloatArray], target: str, classes: int | None
+) -> tuple[Mapping[str, FloatArray], NDArray[np.bool_], NDArray[Any]]:
+    """The table, which rows have a label (a missing class is one), and the labels of those."""
+    label = values[target]
+    if classes is not None:
+        return values, np.ones(len(label), dtype=bool), np.where(np.isnan(label), classes - 1, label).astype(np.int64)
+    return values, ~np.isnan(label), label[~np.isnan(label)]
+
+
+def _softened(features: FloatArray, told: FloatArray) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
+    """Every row once for each class, weighted by its probability; or with the mean as its label."""
+    if told.ndim == 1:
+        return features, told, None
+    classes = told.shape[1]
+    label = np.repeat(np.arange(classes), len(features))
+    return np.concatenate([features] * classes), label, told.T.ravel() + 1e-9
+
+
+def _groups(
+    values: Mapping[str, FloatArray], kept: NDArray[np.bool_], schema: Schema, real: FloatArray, synthetic: FloatArray
+) -> list[Group]:
+    found = []
+    columns = Encoder(schema).columns
+    for name in schema.features:
+        codes = columns[name]
+        if not isinstance(codes, Listed) or codes.size > _MOST_IN_GROUPING:
+            continue
+        label = [*(str(value) for value in codes.values), *(["missing"] if codes.nullable else [])]
+        place = np.where(np.isnan(values[name]), len(codes.values), values[name]).astype(int)[kept]
+        for number, value in enumerate(label):
+            here = place == number
+            if here.sum() >= _FEWEST_IN_GROUP:
+                found.append(
+                    Group(name, value, int(here.sum()), float(real[here].mean()), float(synthetic[here].mean()))
+                )
+    return found
