@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from rich.progress import track
-from sklearn.model_selection import train_test_split
 
 import sfumato
 from experiments.tasks import TASKS, Task
@@ -41,10 +40,14 @@ STABLE = {"learning_rate": 0.03, "n_estimators": 150, "num_leaves": 15, "min_chi
 
 
 def split(task: Task, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A quarter of the rows for testing, of each class if the target has classes."""
+    label = task.rows[task.schema.target]
     listed = isinstance(Encoder(task.schema).columns[str(task.schema.target)], Listed)
-    stratify = task.rows[task.schema.target] if listed else None
-    train, test = train_test_split(task.rows, test_size=0.25, random_state=seed, stratify=stratify)
-    return train, test
+    rng, test = np.random.RandomState(1000 + seed), np.zeros(len(label), dtype=bool)
+    for value in sorted(label.unique()) if listed else [None]:
+        places = rng.permutation(np.flatnonzero((label == value) if listed else np.ones(len(label), dtype=bool)))
+        test[places[: round(0.25 * len(places))]] = True
+    return task.rows[~test].reset_index(drop=True), task.rows[test].reset_index(drop=True)
 
 
 def learner(task: Task, classes: int | None) -> Learner:

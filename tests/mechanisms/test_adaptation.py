@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 import sfumato
 from sfumato.encoding import Batch
 from sfumato.measurement import Measurement
-from sfumato.mechanisms.tables.adaptation import Belief, _curvature, _ridge
+from sfumato.mechanisms.tables.adaptation import Belief, _curvature, _ridge, indicators, sums
 from sfumato.mechanisms.tables.whitening import whitened
 from sfumato.schema import Schema
 from sfumato.statistics import Cells, Features, Gradient, Grid, Lookup
@@ -34,10 +34,27 @@ def lookups(contrast: int = 1, columns: int = 3) -> list[Lookup]:
     ]
 
 
-@pytest.mark.parametrize(("contrast", "sums"), [(1, False), (3, False), (3, True)])
-def test_whitened_features_have_unit_variance_and_no_correlation(contrast, sums):
-    records = pool()
-    features = whitened(lookups(contrast), records, np.ones(records.rows), 20, 3, sums=sums)
+def none(values: int) -> np.ndarray:
+    return np.zeros((values, 0))
+
+
+def test_sums_are_over_one_way_and_over_pair_tables():
+    grid = Grid.of_cells(np.arange(2))
+    ratios = [Lookup(("a",), (grid,), np.zeros((2, 2), dtype=np.int32))] * 5
+    directions = sums(ratios, 3, 12)
+    assert directions.shape == (12, 4)
+    assert directions[:6, :2].sum() == 6
+    assert directions[6:10, 2:].sum() == pytest.approx(2)
+    assert not directions[10:].any()
+    assert sums(ratios, 5, 10).shape == (10, 2)
+    assert indicators(None) == []
+
+
+@pytest.mark.parametrize(("contrast", "summed"), [(1, False), (3, False), (3, True)])
+def test_whitened_features_have_unit_variance_and_no_correlation(contrast, summed):
+    records, tables = pool(), lookups(contrast)
+    first = sums(tables, 3, 3 * contrast) if summed else none(3 * contrast)
+    features = whitened(tables, records, np.ones(records.rows), 20, first)
     psi = features(records)[1:] * PSI_UNIT
     assert len(psi) == 3 * contrast  # no more directions than values, even with sums in front
     assert np.allclose(psi.mean(axis=1), 0, atol=0.02)
@@ -48,7 +65,7 @@ def test_sums_come_first():
     """The sum over the one-way values is a combination of the first directions alone."""
     records = pool()
     tables = lookups(3)
-    features = whitened(tables, records, np.ones(records.rows), 2, 3, sums=True)
+    features = whitened(tables, records, np.ones(records.rows), 2, sums(tables, 3, 9))
     psi = features(records)[1:4]
     values = Features(tuple(tables), np.zeros((9, 0), dtype=np.int32)).values(records)
     for total in values.reshape(3, 3, -1).sum(axis=0):
@@ -59,7 +76,7 @@ def test_sums_come_first():
 
 def test_many_values_are_whitened_by_few_directions():
     records = pool(2_000, 130)
-    features = whitened(lookups(1, 130), records, np.ones(2_000), 10, 130, sums=False)
+    features = whitened(lookups(1, 130), records, np.ones(2_000), 10, none(130))
     psi = features(records)[1:] * PSI_UNIT
     assert psi.shape == (10, 2_000)
     assert np.allclose(psi @ psi.T / 2_000, np.eye(10), atol=0.05)
@@ -97,7 +114,7 @@ def test_the_start_is_a_ridge_regression():
 def test_exact_gradients_lead_to_the_truth():
     """With hardly any noise the posterior goes to the coefficients that made the labels."""
     records = pool(20_000)
-    features = whitened(lookups(), records, np.ones(records.rows), 3, 3, sums=False)
+    features = whitened(lookups(), records, np.ones(records.rows), 3, none(3))
     psi = features(records) * PSI_UNIT
     truth = np.array([0.2, 0.8, -0.6, 0.4])
     logits = contrasts(2) @ (truth[:, None].T @ psi)

@@ -4,6 +4,7 @@ Features and curvature come from the released tables and from records of the rel
 quantities are the gradients, which come through the door.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,12 +45,14 @@ def adapt(
     if plan.target is None or not plan.mu_steps:
         return None
     grid = plan.grids[plan.target].merged(one_way.classes.groups)
-    lookups = features_of(plan, one_way, pairs)
-    pool = _pool(mixture, sum(len(lookup.values) for lookup in lookups))
-    sums = grid.size > 2 and one_way.totals.min() >= _SUMS_STAND_OUT * next(iter(one_way.columns.values())).sigma
-    rank = rank_of(one_way, float(np.sqrt(np.square(plan.mu_steps).sum())))
+    ratios, cells = log_ratios(plan, one_way, pairs), indicators(pairs)
+    values = sum(len(lookup.values) for lookup in (*ratios, *cells))
+    pool = _pool(mixture, values)
     told = mixture.class_probabilities(pool, plan.target)
-    features = whitened(lookups, pool, _importance(told), rank, len(plan.features), sums=sums)
+    enough = one_way.totals.min() >= _SUMS_STAND_OUT * next(iter(one_way.columns.values())).sigma
+    first = sums(ratios, len(plan.features), values) if grid.size > 2 and enough else np.zeros((values, 0))
+    rank = rank_of(one_way, float(np.sqrt(np.square(plan.mu_steps).sum())))
+    features = whitened([*ratios, *cells], pool, _importance(told), rank, first)
     belief = Belief.start(features, pool, told, one_way.size, prior_sd)
     for mu in plan.mu_steps:
         belief = belief.after(door.measure(Gradient(belief.model, plan.target, grid), mu))
@@ -70,7 +73,7 @@ def adapt_again(answers: list[Measurement], one_way: OneWays, mixture: TableMixt
     return belief.model
 
 
-def features_of(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None) -> list[Lookup]:
+def log_ratios(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None) -> list[Lookup]:
     """For every cell of every table the log-ratio of each class to its share, shrunk to 0 where noise is large."""
     share = np.maximum(one_way.totals / one_way.size, _SMALLEST_SHARE)
     share /= share.sum()
@@ -88,6 +91,30 @@ def features_of(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None) ->
             values = _log_ratios(np.moveaxis(table, 0, -1), np.array(pairs.sigma[one, other]), share)
             lookups.append(Lookup((one, other), (pairs.grids[one], pairs.grids[other]), values))
     return lookups
+
+
+def indicators(pairs: PairTables | None) -> list[Lookup]:
+    """For every column a 1 in the coarse cell of the record: what the gradients can mend where log-ratios are noisy."""
+    if pairs is None:
+        return []
+    return [
+        Lookup((name,), (pairs.grids[name],), np.rint(np.eye(pairs.grids[name].size) / VALUE_UNIT).astype(np.int32))
+        for name in pairs.coarse
+    ]
+
+
+def sums(ratios: Sequence[Lookup], columns: int, values: int) -> FloatArray:
+    """Directions (values x some) that leading ones of very many features may miss, two for each contrast.
+
+    The sum over the one-way tables, which are the first `columns` of the ratios (naive Bayes), and the mean over the
+    pair tables.
+    """
+    contrast = len(ratios[0].values)
+    here = np.tile(np.eye(contrast), (len(ratios), 1))
+    one_way = (np.arange(len(here)) < columns * contrast)[:, None]
+    kinds = [here * one_way, here * ~one_way / max(1, len(ratios) - columns)]
+    directions = np.concatenate(kinds[: 1 + (len(ratios) > columns)], axis=1)
+    return np.concatenate((directions, np.zeros((values - len(here), directions.shape[1]))))
 
 
 def _log_ratios(counts: FloatArray, sigma: FloatArray, share: FloatArray) -> IntArray:

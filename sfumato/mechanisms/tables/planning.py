@@ -14,7 +14,7 @@ from sfumato.statistics import Grid
 TARGET_CLASSES = 6  # into which a numeric target is cut
 MOST_CELLS = 10_000_000
 MOST_PAIRS = 1_000
-_MOST_FEATURES = 8_192  # of the labeller: a bound on time and memory
+_MOST_FEATURES = 8_192  # log-ratios of the labeller: a bound on time and memory
 
 _TARGET = 0.05  # share of mu squared for the histogram that cuts a numeric target into classes
 _ONE_WAY = 0.35  # of what is left, as are the others

@@ -18,22 +18,18 @@ _SPARE, _ROUNDS = 20, 6  # of the subspace iteration
 _AT_ONCE = 1 << 12
 
 
-def whitened(
-    lookups: Sequence[Lookup], pool: Batch, importance: FloatArray, rank: int, columns: int, *, sums: bool
-) -> Features:
+def whitened(lookups: Sequence[Lookup], pool: Batch, importance: FloatArray, rank: int, first: FloatArray) -> Features:
     """Features of unit variance on the pool: the leading `rank` principal directions of the looked-up values.
 
-    With `sums` two directions of each contrast come first: the sum over the one-way tables, which are the first
-    `columns` (naive Bayes), and the mean over the pair tables. Leading directions of very many features may miss both.
+    The directions `first` (values x some) come before them and are kept, whatever their variance.
     """
     values = _values(lookups, pool)
     weight = np.sqrt(importance / importance.sum()).astype(np.float32)
     mean = (weight**2) @ values.T
     values -= mean[:, None]
     values *= weight
-    first = _sums(lookups, columns) if sums else np.zeros((len(values), 0))
     head, regression = _regressed(values, first)
-    if sums:
+    if first.size:
         values = values - regression.astype(np.float32) @ (first.T.astype(np.float32) @ values)
     tail = _principal(values, rank)
     # what the first directions explain is taken off the others: tail' (values - R first' values)
@@ -58,17 +54,6 @@ def _values(lookups: Sequence[Lookup], pool: Batch) -> Floats:
         codes = {name: pool.codes[name][part] for name in plain.columns}
         values[:, part] = plain.values(Batch(min(_AT_ONCE, pool.rows - start), codes)) * VALUE_UNIT
     return values
-
-
-def _sums(lookups: Sequence[Lookup], columns: int) -> FloatArray:
-    """The sums as directions: values x (2 contrasts)."""
-    contrasts = len(lookups[0].values)
-    here = np.tile(np.eye(contrasts), (len(lookups), 1))
-    one_way = np.arange(len(here)) < columns * contrasts
-    kinds = [here * one_way[:, None]]
-    if not one_way.all():
-        kinds.append(here * ~one_way[:, None] / (len(lookups) - columns))
-    return np.concatenate(kinds, axis=1)
 
 
 def _regressed(values: Floats, first: FloatArray) -> tuple[FloatArray, FloatArray]:
