@@ -26,6 +26,7 @@ from sfumato.statistics.gradient import UNIT
 _SMALLEST_SHARE = 0.001  # of a class in the prior
 _PSEUDO_DEVIATIONS, _PSEUDO = 4.0, 5.0  # records that follow the prior, added to every cell: so many sd and so many
 _LARGEST_RATIO = 3.0
+_MARK = 0.3  # of a cell, beside log-ratios
 _RANK_RATE = 0.04  # directions for each record and unit of mu
 _FEWEST_DIRECTIONS, _MOST_DIRECTIONS, _MOST_COEFFICIENTS = 5, 120, 250
 _SUMS_STAND_OUT = 40.0  # noise deviations of a one-way count that the smallest class must hold before sums are features
@@ -94,11 +95,16 @@ def log_ratios(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None) -> 
 
 
 def indicators(pairs: PairTables | None) -> list[Lookup]:
-    """For every column a 1 in the coarse cell of the record: what the gradients can mend where log-ratios are noisy."""
+    """For every column a mark in the coarse cell of the record: gradients can mend by it what is noisy in log-ratios.
+
+    A light one, so that the directions of the log-ratios come first where there are few.
+    """
     if pairs is None:
         return []
     return [
-        Lookup((name,), (pairs.grids[name],), np.rint(np.eye(pairs.grids[name].size) / VALUE_UNIT).astype(np.int32))
+        Lookup(
+            (name,), (pairs.grids[name],), np.rint(_MARK * np.eye(pairs.grids[name].size) / VALUE_UNIT).astype(np.int32)
+        )
         for name in pairs.coarse
     ]
 
