@@ -71,6 +71,10 @@ def test_the_whole_path(place):
     assert checked.exit_code == 0
     assert checked.output.count(" ok ") == 9
 
+    drawn = run("sample", place / "b.sfumato", "--out", place / "p.csv", "-n", "20", "--probabilities")
+    assert drawn.exit_code == 0
+    assert "p(ill=yes)" in (place / "p.csv").read_text().splitlines()[0]
+
     shown = flat(run("inspect", place / "b.sfumato").output)
     assert "name: age type: integer bounds: [0, 99]" in shown
     assert "not protected" in shown
