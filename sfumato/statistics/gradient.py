@@ -12,7 +12,7 @@ from sfumato.statistics.features import FloatArray, Softmax, contrasts, in_order
 from sfumato.statistics.grid import Grid
 from sfumato.statistics.statistic import Block, IntArray, register
 
-UNIT = 2**26  # the norm that no record's vector exceeds
+UNIT = 2**22  # the norm that no record's vector exceeds
 _RECORDS_AT_ONCE = 1 << 12
 _A_HAIR_LESS = 1 - 2.0**-40  # so that rounding does not push a vector over its bound
 
@@ -25,13 +25,13 @@ class Gradient:
     contrasts, and w = 1 / (|psi| rho) with rho = max_c |e_c - p|. The weight depends on the features alone, so that
     the expected gradient is zero where the model is the truth; and every record can move the sum equally far.
 
-    Formal guarantees, in units of 2**26
+    Formal guarantees, in units of 2**22
         add-remove   1: |psi (e_y - p)' Q| = |psi| |Q'(e_y - p)| <= |psi| rho, because Q'v is as long as v if v adds up
                      to zero and rho is the largest over all classes
         replace      2: by the triangle inequality
         label        2: the same. Attained for two classes at p = 1/2, where |e_1 - e_0| / rho = 2
-        The vector is psi a' with a = Q'(e_y - p) 2**26 / (|psi| rho) cut to whole numbers towards zero, psi being whole
-        already. Should floats ever err, the bound stands: a record with |psi|^2 |a|^2 > 2**52, compared in integers,
+        The vector is psi a' with a = Q'(e_y - p) 2**22 / (|psi| rho) cut to whole numbers towards zero, psi being whole
+        already. Should floats ever err, the bound stands: a record with |psi|^2 |a|^2 > 2**44, compared in integers,
         counts for nothing.
     Edge cases
         Every value has a code and psi is never zero, so nothing is divided by zero. No records: zeros.
@@ -48,7 +48,7 @@ class Gradient:
     @property
     def title(self) -> str:
         """See `Statistic`."""
-        return f"how far a public model of {self.target} is off, in units of 2^-26"
+        return f"how far a public model of {self.target} is off, in units of 2^-22"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ class Gradient:
             codes = {name: batch.codes[name][rows] for name in self.columns}
             part = Batch(len(codes[self.target]), codes)
             psi = self.model.features(part)
-            # whole numbers below 2**26 each, 2**12 of them: the product is exact
+            # whole numbers below 2**22 each, 2**12 of them: the product is exact
             total += (psi @ self._pull(psi, self.grid.cell_of_code.take(codes[self.target])).T).astype(np.int64)
         return total.ravel()
 

@@ -178,16 +178,30 @@ def test_shares_without_pairs_or_target_go_to_the_rest(columns, target, shares):
     assert np.allclose(np.square(asked) / budget.mu**2, shares, rtol=1e-6)
 
 
-def test_very_many_classes_are_released_without_a_labeller_of_pairs():
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-4, 1e-3, 50.0, 1000.0])
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_budgets_of_every_size(epsilon, adjacency, schema):
+    release = sfumato.release(make_table(50), schema, epsilon=epsilon, delta=1e-9, adjacency=adjacency, ledger=None)
+    assert len(release.sample(10)) == 10
+    assert np.isfinite(release.log_prob(make_table(5))).all()
+
+
+def test_very_many_classes_are_released_without_a_labeller():
     """A bound on time and memory, from the schema alone."""
     values = [str(number) for number in range(200)]
     columns = [{"name": f"c{n}", "type": "boolean"} for n in range(60)]
-    for size, adapted in ((200, False), (100, True)):
+    for size, adapted in ((200, False), (41, False), (40, True)):
         target = {"name": "y", "type": "category", "values": values[:size]}
         schema = Schema.from_content({"sfumato": 1, "name": "t", "columns": [*columns, target], "target": "y"})
         plan = plan_tables(schema, Budget(1.0, 1e-6), Adjacency.ADD_REMOVE)
         assert bool(plan.mu_steps) == adapted
         assert not plan.pair_features
+    rows = {f"c{n}": np.arange(500) % 2 == 0 for n in range(3)} | {"y": np.array(values)[np.arange(500) % 150]}
+    content = {"sfumato": 1, "name": "t", "columns": [*columns[:3], target | {"values": values}], "target": "y"}
+    schema = Schema.from_content(content)
+    release = sfumato.release(pa.table(rows), schema, epsilon=1.0, ledger=None)
+    assert release.model.labeller is None
+    assert release.predict_proba(release.sample(20)).shape == (20, 200)
 
 
 def test_a_table_of_too_many_cells_is_refused():

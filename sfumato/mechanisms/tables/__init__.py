@@ -18,7 +18,7 @@ from sfumato.mechanisms.tables.estimation import FloatArray
 from sfumato.mechanisms.tables.merging import IntArray
 from sfumato.mechanisms.tables.one_way import OneWays, cut_target, measure_one_way
 from sfumato.mechanisms.tables.pairs import PairTables, measure_pairs
-from sfumato.mechanisms.tables.planning import TablesPlan, plan_tables
+from sfumato.mechanisms.tables.planning import MANY_CLASSES, TablesPlan, plan_tables
 from sfumato.models.labeller import Labeller
 from sfumato.models.table_mixture import Pieces, TableMixture
 from sfumato.statistics import Grid, Softmax, Statistic
@@ -105,7 +105,8 @@ def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: 
     components = _components(one_way, pairs, fit.components)
     columns = {}
     if one_way.columns:
-        weights, thetas, owner = approximate(one_way, pairs, components, fit.steps)
+        steps = max(1, fit.steps * MANY_CLASSES // max(MANY_CLASSES, classes.count))
+        weights, thetas, owner = approximate(one_way, pairs, components, steps)
         for (name, column), theta in zip(one_way.columns.items(), thetas, strict=True):
             noise = np.sqrt(column.variance * classes.count) / size
             columns[name] = _pieces(column.grid, column.groups, noise, theta[:, column.groups] * column.inside)

@@ -1,5 +1,6 @@
 """What `tables` will ask and what each question may spend: a function of schema, budget and adjacency alone."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,12 +15,14 @@ from sfumato.statistics import Grid
 TARGET_CLASSES = 6  # into which a numeric target is cut
 MOST_CELLS = 10_000_000
 MOST_PAIRS = 1_000
+MANY_CLASSES = 40  # more than these have no labeller, and a shorter fit: a bound on time
 _MOST_FEATURES = 8_192  # log-ratios of the labeller: a bound on time and memory
 
 _TARGET = 0.05  # share of mu squared for the histogram that cuts a numeric target into classes
 _ONE_WAY = 0.35  # of what is left, as are the others
 _PAIRS = 0.45
 _ADAPT = 0.20
+_LEAST_STEP = 2.0**-15  # mu of a gradient below which it tells nothing, and its noise leaves the lattice
 _STEPS = 4  # gradients, each asked where the last one led
 
 
@@ -49,7 +52,8 @@ def plan_tables(schema: Schema, budget: Budget, adjacency: Adjacency) -> TablesP
     classes = _most_classes(schema, codes, grids)
     columns = len(schema.features)
     pairs = min(columns * (columns - 1) // 2, MOST_PAIRS)
-    adapt = classes > 1 and 0 < columns * (classes - 1) <= _MOST_FEATURES
+    adapt = 1 < classes <= MANY_CLASSES and 0 < columns * (classes - 1) <= _MOST_FEATURES
+    adapt = adapt and budget.mu * math.sqrt(_ADAPT * (1 - _TARGET) / _STEPS) >= _LEAST_STEP
     shares = {"one-way": _ONE_WAY, "pairs": _PAIRS * (pairs > 0), "adapt": _ADAPT * adapt}
     left = (1 - _TARGET * numeric) / sum(shares.values())
     parts = {
