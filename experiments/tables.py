@@ -28,7 +28,7 @@ import sfumato
 from experiments.tasks import TASKS, Task
 from sfumato.encoding import Encoder, Listed
 from sfumato.evaluate.fidelity import fidelity
-from sfumato.evaluate.learners import Learner, design, learners, score
+from sfumato.evaluate.learners import Learner, design, learners, score, softened
 from sfumato.evaluate.records import FloatArray, read_all, values_of
 
 RESULTS = Path(__file__).with_suffix(".json")
@@ -97,14 +97,6 @@ def measure(task: Task, epsilon: float | None, seed: int) -> dict[str, float]:
         "columns apart": near.mean_column,
         "cpu seconds": seconds,
     }
-
-
-def softened(features: FloatArray, told: FloatArray) -> tuple[FloatArray, Any, FloatArray | None]:
-    """Every row once for each class, weighted; or with the mean as its label."""
-    if told.ndim == 1:
-        return features, told, None
-    label = np.repeat(np.arange(told.shape[1]), len(features))
-    return np.concatenate([features] * told.shape[1]), label, told.T.ravel() + 1e-9
 
 
 def main() -> None:

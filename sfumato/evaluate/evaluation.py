@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sfumato.encoding import Batch, Encoder, Listed
 from sfumato.errors import RequestError
 from sfumato.evaluate.fidelity import Fidelity, fidelity
-from sfumato.evaluate.learners import design, errors, learners, score
+from sfumato.evaluate.learners import design, errors, learners, score, softened
 from sfumato.evaluate.records import FloatArray, read_all, values_of
 from sfumato.receiver import Release
 from sfumato.schema import Schema
@@ -123,7 +123,7 @@ def _trained(
             predictions[name, source] = predicted
             found.append(Score(name, rows, score(predicted, truth)))
         told = release.told(batches["synthetic"])
-        predicted = learn(*_softened(design(tables["synthetic"], schema), told))(features["test"])
+        predicted = learn(*softened(design(tables["synthetic"], schema), told))(features["test"])
         found.append(Score(name, "synthetic rows, weighted", score(predicted, truth)))
     own = release.told(batches["test"])[labelled["test"][1]]
     found.append(Score("the release itself", "", score(own, truth)))
@@ -145,15 +145,6 @@ def _with_label(
     if classes is not None:
         return values, np.ones(len(label), dtype=bool), np.where(np.isnan(label), classes - 1, label).astype(np.int64)
     return values, ~np.isnan(label), label[~np.isnan(label)]
-
-
-def _softened(features: FloatArray, told: FloatArray) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
-    """Every row once for each class, weighted by its probability; or with the mean as its label."""
-    if told.ndim == 1:
-        return features, told, None
-    classes = told.shape[1]
-    label = np.repeat(np.arange(classes), len(features))
-    return np.concatenate([features] * classes), label, told.T.ravel() + 1e-9
 
 
 def _groups(

@@ -87,6 +87,15 @@ def _fitted(model: Any, features: FloatArray, label: NDArray[Any], weight: Float
     return model.fit(features, label, **({} if weight is None else {last: weight}))
 
 
+def softened(features: FloatArray, told: FloatArray) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
+    """Every row once for each class, weighted by its probability; or with the mean as its label."""
+    if told.ndim == 1:
+        return features, told, None
+    classes = told.shape[1]
+    label = np.repeat(np.arange(classes), len(features))
+    return np.concatenate([features] * classes), label, told.T.ravel() + 1e-9
+
+
 def score(predicted: FloatArray, truth: NDArray[Any]) -> float | None:
     """Area under the ROC curve (mean over pairs of classes, if more than two) or R squared; None: cannot be told."""
     from sklearn.metrics import r2_score, roc_auc_score
