@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from sfumato._version import __version__
-from sfumato.errors import OutputError, OverBudget, SfumatoError
+from sfumato.errors import OutputError, OverBudget, RequestError, SfumatoError
 from sfumato.privacy.adjacency import Adjacency
 
 if TYPE_CHECKING:
@@ -278,12 +278,14 @@ def evaluate(
     from sfumato.output import whole_file
     from sfumato.report.private import private_report
 
+    if out.suffix == ".json":
+        raise RequestError(f"{out} must be the name of the page; the JSON file goes beside it")
     released = receiver.open_release(bundle)
-    with _working("opening the bundle ...") as progress:
-        result = compare(released, real, test, rows=rows, seed=seed, progress=progress)
-    page = private_report(result, released)
+    # the files are claimed first: nothing is computed that cannot be written
     with whole_file(out) as file, whole_file(out.with_suffix(".json")) as numbers:
-        file.write(page.encode())
+        with _working("opening the bundle ...") as progress:
+            result = compare(released, real, test, rows=rows, seed=seed, progress=progress)
+        file.write(private_report(result, released).encode())
         numbers.write(json.dumps(result.to_content(), indent=1).encode())
     _print_evaluation(result)
     _say(f"\n{out} and {out.with_suffix('.json')} hold the evaluation: {NOTICE}.")

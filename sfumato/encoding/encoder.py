@@ -1,6 +1,6 @@
 """All columns of a schema at once: a batch of records as codes, and codes as a table of plain Arrow types."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -20,6 +20,13 @@ class Batch:
 
     rows: int
     codes: Mapping[str, CodeArray]
+
+    def parts(self, rows: int, names: Iterable[str]) -> Iterator["Batch"]:
+        """The records in order, at most so many at a time, with the named columns alone."""
+        wanted = tuple(names)
+        for start in range(0, self.rows, rows):
+            codes = {name: self.codes[name][start : start + rows] for name in wanted}
+            yield Batch(min(rows, self.rows - start), codes)
 
 
 class Encoder:

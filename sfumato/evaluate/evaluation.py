@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sfumato.encoding import Batch, Encoder, Listed
 from sfumato.errors import RequestError
 from sfumato.evaluate.fidelity import Fidelity, fidelity
-from sfumato.evaluate.learners import design, errors, learners, score, softened
+from sfumato.evaluate.learners import Learner, design, errors, learners, score, softened
 from sfumato.evaluate.records import FloatArray, read_all, values_of
 from sfumato.receiver import Release
 from sfumato.schema import Schema
@@ -88,6 +88,7 @@ def evaluate(
     rows    synthetic rows to train on; the noisy number of records by default
     """
     schema = release.schema
+    taught = learners(schema, _classes(schema)) if schema.target is not None and schema.features else {}
     progress("reading the private tables")
     train, held_out = read_all(real, schema), read_all(test, schema)
     if train.rows == 0 or held_out.rows == 0:
@@ -101,28 +102,35 @@ def evaluate(
     scores: tuple[Score, ...] = ()
     groups: tuple[Group, ...] = ()
     measure = ""
-    if schema.target is not None and schema.features:
+    if taught:
         progress("training learners on real and on synthetic rows")
-        scores, groups, measure = _trained(release, tables, batches)
+        scores, groups, measure = _trained(release, tables, batches, taught)
     return Evaluation(schema.name, schema.target, measure, scores, groups, near, floor)
 
 
+def _classes(schema: Schema) -> int | None:
+    """How many the target has; None: it is a number."""
+    codes = Encoder(schema).columns[str(schema.target)]
+    return codes.size if isinstance(codes, Listed) else None
+
+
 def _trained(
-    release: Release, tables: Mapping[str, Mapping[str, FloatArray]], batches: Mapping[str, Batch]
+    release: Release,
+    tables: Mapping[str, Mapping[str, FloatArray]],
+    batches: Mapping[str, Batch],
+    taught: Mapping[str, Learner],
 ) -> tuple[tuple[Score, ...], tuple[Group, ...], str]:
-    schema, target = release.schema, str(release.schema.target)
-    codes = Encoder(schema).columns[target]
-    classes = codes.size if isinstance(codes, Listed) else None
+    schema, target, classes = release.schema, str(release.schema.target), _classes(release.schema)
     labelled = {name: _with_label(values, target, classes) for name, values in tables.items()}
     features = {name: design(values, schema)[kept] for name, (values, kept, _) in labelled.items()}
     truth = labelled["test"][2]
     found, predictions = [], {}
-    for name, learn in learners(schema, classes).items():
+    told = release.told(batches["synthetic"])
+    for name, learn in taught.items():
         for source, rows in (("real", "real rows"), ("synthetic", "synthetic rows")):
             predicted = learn(features[source], labelled[source][2], None)(features["test"])
             predictions[name, source] = predicted
             found.append(Score(name, rows, score(predicted, truth)))
-        told = release.told(batches["synthetic"])
         predicted = learn(*softened(design(tables["synthetic"], schema), told))(features["test"])
         found.append(Score(name, "synthetic rows, weighted", score(predicted, truth)))
     own = release.told(batches["test"])[labelled["test"][1]]

@@ -18,7 +18,7 @@ Learner = Callable[[FloatArray, NDArray[Any], FloatArray | None], Predict]
 
 def design(values: Mapping[str, FloatArray], schema: Schema) -> FloatArray:
     """The features, one column each."""
-    return np.column_stack([values[name] for name in schema.features]) if schema.features else np.empty((0, 0))
+    return np.column_stack([values[name] for name in schema.features])
 
 
 def learners(schema: Schema, classes: int | None) -> dict[str, Learner]:

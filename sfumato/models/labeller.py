@@ -38,12 +38,9 @@ class Labeller:
 
     def probabilities(self, batch: Batch) -> FloatArray:
         """The probability of every class (records x classes)."""
-        p = np.empty((batch.rows, len(self.share)))
-        for start in range(0, batch.rows, _AT_ONCE):
-            rows = slice(start, start + _AT_ONCE)
-            codes = {name: batch.codes[name][rows] for name in self.model.features.columns}
-            part = Batch(min(_AT_ONCE, batch.rows - start), codes)
-            p[rows] = self.model.probabilities(self.model.features(part)).T
+        features = self.model.features
+        parts = [self.model.probabilities(features(part)).T for part in batch.parts(_AT_ONCE, features.columns)]
+        p = np.concatenate([np.empty((0, len(self.share))), *parts])
         # a class that is left must keep some probability, or a record may have none at all
         left: FloatArray = np.maximum(p, 1e-12) * self.share
         left /= left.sum(axis=1, keepdims=True)

@@ -60,7 +60,7 @@ class Cells:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """See `Statistic`. Tables that weigh the same are one block."""
+        """See `Statistic`. Without weights all tables are one block."""
         sizes = [math.prod(self.shape(table)) for table in self.tables]
         if self.weights is None:
             return (Block(sum(sizes), 1.0),)
@@ -90,13 +90,11 @@ class Cells:
         same columns share the number of that beginning.
         """
         total = np.zeros(sum(block.size for block in self.blocks), dtype=np.int64)
-        for start in range(0, batch.rows, _RECORDS_AT_ONCE):
-            part = slice(start, start + _RECORDS_AT_ONCE)
+        for part in batch.parts(_RECORDS_AT_ONCE, self.columns):
             cells = {
-                name: self.grids[name].cell_of_code.take(batch.codes[name][part]).astype(np.int64)
-                for name in self.columns
+                name: self.grids[name].cell_of_code.take(codes).astype(np.int64) for name, codes in part.codes.items()
             }
-            total += np.concatenate(self._counts(cells, min(batch.rows - start, _RECORDS_AT_ONCE)))
+            total += np.concatenate(self._counts(cells, part.rows))
         return total
 
     def _counts(self, cells: Mapping[str, IntArray], records: int) -> list[IntArray]:

@@ -67,13 +67,11 @@ class Gradient:
     def __call__(self, batch: Batch) -> IntArray:
         """See `Statistic`."""
         total = np.zeros((self.model.features.size, self.grid.size - 1), dtype=np.int64)
-        for start in range(0, batch.rows, _RECORDS_AT_ONCE):
-            rows = slice(start, start + _RECORDS_AT_ONCE)
-            codes = {name: batch.codes[name][rows] for name in self.columns}
-            part = Batch(len(codes[self.target]), codes)
+        for part in batch.parts(_RECORDS_AT_ONCE, self.columns):
             psi = self.model.features(part)
-            # whole numbers below 2**22 each, 2**12 of them: the product is exact
-            total += (psi @ self._pull(psi, self.grid.cell_of_code.take(codes[self.target])).T).astype(np.int64)
+            pull = self._pull(psi, self.grid.cell_of_code.take(part.codes[self.target]))
+            # whole numbers of at most 2**22 each, 2**12 of them: the product is exact
+            total += (psi @ pull.T).astype(np.int64)
         return total.ravel()
 
     def _pull(self, psi: FloatArray, label: np.ndarray[Any, Any]) -> FloatArray:

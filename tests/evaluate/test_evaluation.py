@@ -139,3 +139,10 @@ def test_the_command(release, tmp_path):
     assert numbers["notice"] == NOTICE
     missing = CliRunner().invoke(app, [str(tmp_path / word) if "." in word else word for word in asked[:-4]])
     assert missing.exit_code == 2
+    again = CliRunner().invoke(app, [str(tmp_path / word) if "." in word else word for word in asked])
+    assert again.exit_code == 2
+    assert "nothing is overwritten" in again.output
+    page_as_json = [word.replace("c.html", "d.json") for word in asked]
+    refused = CliRunner().invoke(app, [str(tmp_path / word) if "." in word else word for word in page_as_json])
+    assert refused.exit_code == 2
+    assert "the name of the page" in " ".join(refused.output.split())

@@ -37,6 +37,7 @@ _SMOOTH = 0.25  # how far probabilities are drawn to even ones in the curvature
 _MISREAD = 0.25  # relative error of the curvature, away from where it was taken
 _REWEIGHTED = 4  # times that the readings are weighed by it
 _MOST_COEFFICIENT = 1e3
+_AT_ONCE = 1 << 12
 
 
 def adapt(
@@ -186,7 +187,8 @@ class Belief:
     @classmethod
     def start(cls, features: Features, pool: Batch, told: FloatArray, size: float, prior_sd: float) -> "Belief":
         """Around the ridge regression on what the mixture tells of the classes of its own records."""
-        psi = np.concatenate([features(part) for part in _parts(pool)], axis=1) * PSI_UNIT
+        parts = pool.parts(_AT_ONCE, features.columns)
+        psi = np.concatenate([features(part) for part in parts], axis=1) * PSI_UNIT
         return cls(features, psi, size, told.shape[1], _ridge(psi, told.T).ravel(), prior_sd)
 
     @property
@@ -221,15 +223,6 @@ class Belief:
         curve = _curvature(self.psi, p, asked.weights(self.psi, p) / UNIT, _SMOOTH) * (self.size / self.psi.shape[1])
         reading = Reading(curve, answer.values / UNIT, here.ravel(), answer.sigma / UNIT)
         return replace(self, readings=(*self.readings, reading))
-
-
-def _parts(batch: Batch) -> list[Batch]:
-    """A few thousand records at a time."""
-    at_once = 1 << 12
-    return [
-        Batch(min(at_once, batch.rows - start), {n: codes[start : start + at_once] for n, codes in batch.codes.items()})
-        for start in range(0, batch.rows, at_once)
-    ]
 
 
 def _curvature(psi: FloatArray, p: FloatArray, weight: FloatArray, smooth: float) -> FloatArray:

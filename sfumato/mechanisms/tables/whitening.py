@@ -48,12 +48,8 @@ def whitened(lookups: Sequence[Lookup], pool: Batch, importance: FloatArray, ran
 def _values(lookups: Sequence[Lookup], pool: Batch) -> Floats:
     count = sum(len(lookup.values) for lookup in lookups)
     plain = Features(tuple(lookups), np.zeros((count, 0), dtype=np.int32))
-    values = np.empty((count, pool.rows), dtype=np.float32)
-    for start in range(0, pool.rows, _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
-        codes = {name: pool.codes[name][part] for name in plain.columns}
-        values[:, part] = plain.values(Batch(min(_AT_ONCE, pool.rows - start), codes)) * VALUE_UNIT
-    return values
+    parts = pool.parts(_AT_ONCE, plain.columns)
+    return np.concatenate([(plain.values(part) * VALUE_UNIT).astype(np.float32) for part in parts], axis=1)
 
 
 def _regressed(values: Floats, first: FloatArray) -> tuple[FloatArray, FloatArray]:
