@@ -16,18 +16,19 @@ def column(counts: np.ndarray, sigma: float = 1.0, ordered: bool = True) -> OneW
 
 
 @pytest.mark.parametrize(
-    ("size", "sigma", "tables", "levels"),
+    ("size", "sigma", "columns", "classes", "levels"),
     [
-        (30_000, 60, 90, 12),  # 30000 / 144 = 208 records a cell: two deviations and more, not four
-        (30_000, 150, 90, 10),
-        (30_000, 20, 90, 19),
-        (1e7, 20, 90, 20),
-        (100, 60, 90, 3),
-        (1e7, 20, 10_000_000, 2),  # never more cells than memory holds
+        (30_000, 60, 10, 2, 12),  # 30000 / 144 = 208 records a cell: two deviations and more, not four
+        (30_000, 150, 10, 2, 10),
+        (30_000, 20, 10, 2, 19),
+        (1e7, 20, 10, 2, 20),
+        (100, 60, 10, 2, 3),
+        (1e7, 20, 45, 5_000, 2),  # never more cells than memory holds, in the answer
+        (1e7, 20, 600, 40, 4),  # or in the fit
     ],
 )
-def test_levels_follow_the_noise(size, sigma, tables, levels):
-    assert _levels(size, sigma, tables) == levels
+def test_levels_follow_the_noise_and_the_memory(size, sigma, columns, classes, levels):
+    assert _levels(size, sigma, columns, min(columns * (columns - 1) // 2, 1_000), classes) == levels
 
 
 def test_a_column_that_tells_nothing_has_no_relevance():

@@ -19,6 +19,7 @@ from sfumato.statistics import Cells, Grid
 # noise, more only if it holds four
 _FEWEST_LEVELS, _ENOUGH_LEVELS, _MOST_LEVELS = 3, 12, 20
 _HOLDS, _HOLDS_WELL = 2.0, 4.0
+_MOST_FITTED = 2**28  # entries of the tables of all columns by all columns and classes, which the fit holds
 _LIGHTEST = 0.3  # weight of a pair that tells nothing of the target; the heaviest has 1
 
 Pair = tuple[str, str]
@@ -46,7 +47,7 @@ def measure_pairs(door: Door, plan: TablesPlan, one_way: OneWays) -> PairTables 
     weights = _heaviest(plan, one_way)
     sigma = noise_scale(_sensitivity(plan, weights), plan.mu_pairs)
     typical = sigma / float(np.mean(list(weights.values())))
-    levels = _levels(one_way.size, typical, len(weights) * one_way.classes.count)
+    levels = _levels(one_way.size, typical, len(plan.features), len(weights), one_way.classes.count)
     coarse = {name: _coarse(column, levels) for name, column in one_way.columns.items()}
     grids = {name: column.grid.merged(coarse[name][column.groups]) for name, column in one_way.columns.items()}
     head: tuple[str, ...] = ()
@@ -67,11 +68,12 @@ def _sensitivity(plan: TablesPlan, weights: Mapping[Pair, float]) -> float:
     )
 
 
-def _levels(size: float, sigma: float, tables: int) -> int:
-    """Cells per column, as many as the noise allows."""
+def _levels(size: float, sigma: float, columns: int, pairs: int, classes: int) -> int:
+    """Cells per column, as many as the noise and the memory of the answer and of the fit allow; two at least."""
     shown = min(math.sqrt(size / (_HOLDS * sigma)), _ENOUGH_LEVELS)
     shown_well = min(math.sqrt(size / (_HOLDS_WELL * sigma)), _MOST_LEVELS)
-    return max(2, min(max(int(shown), int(shown_well), _FEWEST_LEVELS), math.isqrt(MOST_CELLS // tables)))
+    answered, fitted = math.isqrt(MOST_CELLS // (pairs * classes)), math.isqrt(_MOST_FITTED // classes) // columns
+    return max(2, min(max(int(shown), int(shown_well), _FEWEST_LEVELS), answered, fitted))
 
 
 def _coarse(column: OneWay, levels: int) -> IntArray:
