@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from sfumato.curator import Curator
 from sfumato.errors import RequestError, SchemaError
-from sfumato.mechanisms.tables import plan_tables, release_tables
+from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.privacy.ledger import Ledger, default_path
@@ -18,7 +18,7 @@ from sfumato.receiver import Release
 from sfumato.schema import Schema
 from sfumato.sources import open_source
 
-Mechanism = Literal["auto", "tables"]
+Mechanism = Literal["auto", "tables", "mixture"]
 DEFAULT_DELTA = 1e-6
 
 
@@ -39,7 +39,7 @@ def release(
     data        a path to Parquet or CSV, or a folder of them; an Arrow table or dataset; a pandas or polars frame
     schema      the public knowledge of the table, or the path of its YAML file
     epsilon, delta   the whole budget; nothing is spent on the side
-    mechanism   "tables", or "auto" for the one that suits the schema
+    mechanism   "tables"; "mixture", Gaussians for numeric columns; or "auto" for the one that suits the schema
     adjacency   "add-remove" (one record more or less), "replace" or "label"
     ledger      where the spending is written down: by default the user's ledger (`$SFUMATO_LEDGER`); None: nowhere
     seed        for tests and studies: the release is then marked "seeded: not private" for good
@@ -57,20 +57,21 @@ def release(
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
     adjacency = _checked(schema, mechanism, adjacency)
     budget = Budget(epsilon, delta)
-    plan = plan_tables(schema, budget, adjacency)
+    chosen = "tables" if mechanism == "auto" else mechanism
+    plan = MECHANISMS[chosen].plan(schema, budget, adjacency)
     source = open_source(data, schema)
     noise = SecureNoise() if seed is None else SeededNoise(seed)
     path = default_path() if ledger == "default" else ledger
     book = Ledger(path) if isinstance(path, str | Path) else path
-    detail = {**asdict(budget), "mechanism": "tables", "seeded": not noise.private}
+    detail = {**asdict(budget), "mechanism": chosen, "seeded": not noise.private}
     reservation = book.reserve(schema.name, adjacency, budget.units, detail) if book else None
 
     curator = Curator(source, adjacency, Purse(budget.units), noise)
-    model = release_tables(curator, plan, progress)
+    model = MECHANISMS[chosen].release(curator, plan, progress)
     statement = PrivacyStatement.of(
         curator.measurements,
         dataset=schema.name,
-        mechanism="tables",
+        mechanism=chosen,
         adjacency=adjacency,
         budget=budget,
         seeded=not noise.private,

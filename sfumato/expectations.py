@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.conditions import Condition
-from sfumato.encoding import Codes, Listed, Measured
+from sfumato.encoding import Codes, Measured
 from sfumato.errors import RequestError
 from sfumato.measurement import Measurement
-from sfumato.models.table_mixture import Pieces, TableMixture
+from sfumato.models.table_marginals import piece_values
+from sfumato.models.table_mixture import TableMixture
 from sfumato.statistics import Cells, Grid
 
 FloatArray = NDArray[np.float64]
@@ -49,25 +50,11 @@ def expectation(
     low, high = float(value[known].min()), float(value[known].max())
     if deviation is not None:
         low, high = max(low, mean - _BAND * deviation), min(high, mean + _BAND * deviation)
-    return Expectation(*(_shown(codes, number) for number in (mean, low, high)))
+    return Expectation(*(shown(codes, number) for number in (mean, low, high)))
 
 
-def piece_values(column: str, codes: Codes, pieces: Pieces) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """The mean value of each piece, and whether it has one."""
-    if isinstance(codes, Measured):
-        everything = np.arange(codes.size, dtype=np.int32)
-        table = codes.read(codes.decode(everything, np.full(codes.size, 0.5)))
-    else:
-        numbers = codes.values if isinstance(codes, Listed) else ()
-        if not all(isinstance(number, int | float) for number in numbers):
-            raise RequestError(f"the values of column {column!r} are no numbers and have no mean; use marginal")
-        table = np.array([float(number) for number in numbers] + [np.nan] * (codes.missing is not None))
-    up_to = np.append(0.0, np.cumsum(np.nan_to_num(table)))
-    value = (up_to[pieces.stops] - up_to[pieces.starts]) / (pieces.stops - pieces.starts)
-    return value, ~np.isnan(table[pieces.starts])
-
-
-def _shown(codes: Codes, number: float) -> float | dt.date | dt.datetime:
+def shown(codes: Codes, number: float) -> float | dt.date | dt.datetime:
+    """A number as the column shows it: dates as dates."""
     if isinstance(codes, Measured) and codes.dated:
         moment: dt.date | dt.datetime = codes.write(np.array([number]), np.array([False]))[0].as_py()
         return moment

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -12,23 +12,27 @@ from numpy.typing import NDArray
 
 from sfumato.bundle import from_arrow_file, from_json, read_members, to_arrow_file, to_json, write_members
 from sfumato.conditions import Condition, conditions_of
-from sfumato.encoding import Batch, Encoder, Header, Listed, dress
+from sfumato.encoding import Batch, Codes, Encoder, Header, Listed, Measured, dress
 from sfumato.encoding.frames import kind_of, names_of, to_arrow
 from sfumato.encoding.header import Frame
 from sfumato.errors import BundleError, RequestError, SfumatoError
-from sfumato.expectations import Expectation, expectation, piece_values
-from sfumato.marginals import marginal_table
+from sfumato.expectations import Expectation, expectation, shown
 from sfumato.measurement import Measurement
+from sfumato.models.kinds import model_from_parts
+from sfumato.models.model import Model
 from sfumato.models.table_mixture import TableMixture
 from sfumato.output import whole_file
 from sfumato.privacy.statement import PrivacyStatement
 from sfumato.schema import Schema
 from sfumato.statistics.packing import restore, share
 
+if TYPE_CHECKING:
+    from sfumato.models.gaussian_mixture import GaussianMixture
+
 FloatArray = NDArray[np.float64]
 _ROWS_AT_ONCE = 1 << 18
 _JSON = ("schema.json", "header.json", "statement.json", "parts.json", "measurements.json", "model.json")
-_SHARED = "features"  # what gradients and labeller have in common is written once
+_SHARED = ("features", "damping", "places")  # what several statistics have in common is written once
 ROOM = 1 << 26  # bytes that a bundle may need; claimed on the disk before a budget is spent
 
 
@@ -43,13 +47,13 @@ class Release:
     header: Header
     statement: PrivacyStatement
     measurements: tuple[Measurement, ...]
-    fitted: TableMixture
+    fitted: Model
     given: tuple[Condition, ...] = ()
 
     @cached_property
-    def model(self) -> TableMixture:
+    def model(self) -> Model:
         """The model, given what has been asked."""
-        return self.fitted.condition([(condition.column, condition.runs) for condition in self.given])
+        return self.fitted.given_that(self.given)
 
     @property
     def size(self) -> int:
@@ -122,21 +126,8 @@ class Release:
 
     def told(self, batch: Batch) -> FloatArray:
         """What the release tells of the target of encoded records: class probabilities, or means of a number."""
-        listed = isinstance(Encoder(self.schema).columns[self._target()], Listed)
-        return self._probabilities(batch) if listed else self._means(batch)
-
-    def _probabilities(self, batch: Batch) -> FloatArray:
-        pieces = self.model.columns[self._target()]
-        proba = np.zeros((batch.rows, len(self.classes)))
-        proba[:, pieces.starts] = self.model.conditional(batch, self._target())
-        return proba
-
-    def _means(self, batch: Batch) -> FloatArray:
         target = self._target()
-        value, known = piece_values(target, Encoder(self.schema).columns[target], self.model.columns[target])
-        share = self.model.conditional(batch, target)[:, known]
-        means: FloatArray = share @ value[known] / share.sum(axis=1)
-        return means
+        return self.model.told(batch, target, Encoder(self.schema).columns[target])
 
     def _limits(self) -> dict[str, tuple[float | None, float | None]]:
         """The ends of the ranges that have been asked for, so that no step of a scale spills over them."""
@@ -155,17 +146,16 @@ class Release:
 
         Columns that the table does not have are summed out. A value that the model excludes gives -inf.
         """
-        encoder, batch = Encoder(self.schema), self._encoded(table)
-        width = sum(np.log(encoder.columns[name].width(codes)) for name, codes in batch.codes.items())
-        return self.model.log_prob(batch) - width
+        return self.model.log_density(self._encoded(table), Encoder(self.schema).columns)
 
     def predict_proba(self, table: Any) -> FloatArray:
         """The probability of every class of the target (see `classes`) given each record's other columns.
 
-        Where the table has all of them, the labeller answers: it is better than a learner trained on a sample.
+        Where the table has all of them, a labeller answers if the release has one: it is better than a learner trained
+        on a sample. A mixture answers by the likelihood of each class and its weight.
         """
         _ = self.classes  # a numeric target has none
-        return self._probabilities(self._encoded(table))
+        return self.told(self._encoded(table))
 
     def predict(self, table: Any) -> NDArray[Any]:
         """The likeliest class of the target given each record's other columns, or the mean of a numeric target."""
@@ -190,22 +180,86 @@ class Release:
 
         A listed column has a row for each `value`, an ordered one a row for each interval, `first` to `last`, in order.
         """
+        table = self.model.described(column, self._codes(column))
+        return dress(table, replace(self.header, types={}), self.schema, frame)
+
+    def cdf(self, column: str, value: Any) -> float:
+        """The probability that a column is at or below a value, among the records that have one."""
+        codes = self._codes(column)
+        if not isinstance(codes, Measured) or np.isnan(number := codes.number_of(value)):
+            raise RequestError(f"{value!r} is no value of an ordered column, and {column!r} is asked; use marginal")
+        return float(self.model.cdf(column, np.array([number]), codes)[0])
+
+    def quantile(self, column: str, share: float) -> Any:
+        """The value of a column at or below which this share of the records lies; 0.5 is the median."""
+        codes = self._codes(column)
+        if not isinstance(codes, Measured) or not 0 <= share <= 1:
+            raise RequestError(
+                f"a quantile is a share from 0 to 1 of an ordered column; {share!r} of {column!r} was asked"
+            )
+        number = self.model.quantile(column, np.array([float(share)]), codes)
+        return codes.write(number, np.array([False]))[0].as_py()
+
+    def kl(self, other: "Release") -> float:
+        """KL(this release || another) in nats, of a record and its class; both must be Gaussian mixtures."""
+        return self._mixture().kl(other._mixture())
+
+    def action(self, name: str) -> "Release":
+        """The same Gaussian mixture read another way, at no cost.
+
+        "mixture"    one Gaussian for each class, nearest to the data's own fit: for its parameters
+        "wide"       one Gaussian for each class that covers what is uncertain: where missing mass is worse than blur
+        "detailed"   up to three Gaussians where a class has heavy tails: for samples, likelihood and prediction
+        """
+        model = self.fitted
+        _ = self._mixture()
+        return replace(self, fitted=model.acting(name))  # type: ignore[attr-defined]
+
+    def parameters(self, level: float = 0.95, *, frame: Frame | None = None) -> Any:
+        """Every weight, mean and covariance of a Gaussian mixture, with the interval that holds it at this level.
+
+        The interval is for the class's own moments, the fit to its records that nobody may see: noise, and what bounded
+        scores leave to chance. On a log scale they are those of the natural logarithm.
+        """
+        from sfumato.models.gaussian_tables import parameter_table
+
+        if not 0 < level < 1:
+            raise RequestError(f"the level is {level}; it must lie between 0 and 1, say 0.95")
+        model = self._mixture()
+        codes = None if model.target is None else Encoder(self.schema).columns[model.target]
+        labels = (
+            pa.array([f"component {k + 1}" for k in range(model.classes)])
+            if codes is None
+            else codes.decode(np.arange(model.classes, dtype=np.int32), np.zeros(model.classes))
+        )
+        return dress(parameter_table(model, labels, level), replace(self.header, types={}), self.schema, frame)
+
+    def _mixture(self) -> "GaussianMixture":
+        from sfumato.models.gaussian_mixture import GaussianMixture
+
+        if not isinstance(self.model, GaussianMixture):
+            raise RequestError("this release is not a Gaussian mixture; make one with mechanism mixture")
+        return self.model
+
+    def _codes(self, column: str) -> Codes:
         if column not in self.schema.by_name:
             raise RequestError(f"there is no column {column!r}; it has {', '.join(self.schema.by_name)}")
-        table = marginal_table(self.model, column, Encoder(self.schema).columns[column])
-        return dress(table, replace(self.header, types={}), self.schema, frame)
+        return Encoder(self.schema).columns[column]
 
     def expect(self, column: str, *, given: Mapping[str, Any] | None = None) -> Expectation:
         """The mean of a column over a condition, and its 95 % interval: mean, low, high.
 
-        Over the records that have a value. The interval is for the noise of the tables behind the answer and, by a rule
-        of thumb, for the width of their cells.
+        Over the records that have a value. The interval is for the noise of what was measured and, where that was
+        tables, by a rule of thumb for the width of their cells.
         """
-        if column not in self.schema.by_name:
-            raise RequestError(f"there is no column {column!r}; it has {', '.join(self.schema.by_name)}")
-        source = self.condition(given) if given else self
-        codes = Encoder(self.schema).columns[column]
-        return expectation(self.fitted, source.given, self.measurements, column, codes)
+        codes, source = self._codes(column), self.condition(given) if given else self
+        if isinstance(self.fitted, TableMixture):
+            return expectation(self.fitted, source.given, self.measurements, column, codes)
+        from sfumato.models.gaussian_tables import mean_of
+
+        if not isinstance(codes, Measured):
+            raise RequestError(f"the values of column {column!r} are no numbers and have no mean; use marginal")
+        return Expectation(*(shown(codes, number) for number in mean_of(source._mixture(), column)))
 
     def refit(
         self, *, components: int | None = None, steps: int | None = None, prior: float | None = None
@@ -215,14 +269,16 @@ class Release:
         components   the most that the mixture gets for each class of the target
         steps        of the fit of the mixture
         prior        standard deviation of the labeller's coefficients around what the mixture says
+        All three are settings of tables; a Gaussian mixture has none.
         """
-        from sfumato.mechanisms.tables import Fit, plan_tables, refit_tables
+        from sfumato.mechanisms.registry import MECHANISMS
         from sfumato.privacy.accounting import Budget
 
         chosen = {"components": components, "steps": steps, "prior": prior}
-        fit = Fit(**{key: value for key, value in chosen.items() if value is not None})  # type: ignore[arg-type]
-        plan = plan_tables(self.schema, Budget(self.statement.epsilon, self.statement.delta), self.statement.adjacency)
-        return replace(self, fitted=refit_tables(self.measurements, plan, fit))
+        settings = {key: value for key, value in chosen.items() if value is not None}
+        mechanism, statement = MECHANISMS[self.statement.mechanism], self.statement
+        plan = mechanism.plan(self.schema, Budget(statement.epsilon, statement.delta), statement.adjacency)
+        return replace(self, fitted=mechanism.refit(self.measurements, plan, settings))
 
     def save(self, path: str | Path) -> None:
         """Write the bundle, whole or not at all."""
@@ -329,19 +385,18 @@ def _assembled(
     measured, model = (restore(part, _SHARED, parts) for part in (measured, model))
     if set(measured) != {"measurements"} or set(model) != {"fitted", "given"}:
         raise ValueError("measurements or model have parts that are not known")
+    public = Schema.from_content(schema)
+    columns = Encoder(public).columns
     release = Release(
-        Schema.from_content(schema),
+        public,
         Header(**header),
         PrivacyStatement.from_content(statement),
         tuple(
             Measurement.from_content(item, array) for item, array in zip(measured["measurements"], values, strict=True)
         ),
-        TableMixture.from_parts(model["fitted"], table),
+        model_from_parts(model["fitted"], table, columns),
         tuple(Condition(**{**item, "runs": tuple(map(tuple, item["runs"]))}) for item in model["given"]),
     )
-    codes = {name: column.size for name, column in Encoder(release.schema).columns.items()}
-    if list(release.fitted.columns) != list(codes) or set(release.header.types) != set(codes):
-        raise ValueError("model, header and schema have different columns")
-    if any(pieces.stops[-1] > codes[name] or pieces.starts[0] < 0 for name, pieces in release.fitted.columns.items()):
-        raise ValueError("the model has codes that the schema does not have")
+    if set(release.header.types) != set(columns):
+        raise ValueError("header and schema have different columns")
     return release

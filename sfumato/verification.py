@@ -3,20 +3,17 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from sfumato.encoding import Encoder
 from sfumato.errors import SfumatoError
-from sfumato.mechanisms.tables import Fit, plan_tables, refit_tables
-from sfumato.models.table_mixture import TableMixture
+from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.privacy.accounting import Budget, delta_of, noise_scale
 from sfumato.privacy.spending import UNITS_PER_MU_SQUARED, units_of
 from sfumato.privacy.statement import item_of
 from sfumato.receiver import Release
-from sfumato.statistics import Cells, Gradient, Grid, Stacked, Statistic, size_of
+from sfumato.schema import Schema
+from sfumato.statistics import Cells, ClassSums, Gradient, Grid, Stacked, Statistic, size_of
 
 _SAME = 0.02  # total variation that the last digits of another processor may add up to
-_RECORDS = 2_000
 
 
 @dataclass(frozen=True)
@@ -78,18 +75,26 @@ def _claim(release: Release) -> Check:
 
 
 def _schema(release: Release) -> Check:
-    columns = Encoder(release.schema).columns
-    parts = [part for item in release.measurements for part in _parts(item.statistic)]
-    fits = all(name in columns and grid.codes == columns[name].size for part in parts for name, grid in _grids(part))
-    labels = {part.label if isinstance(part, Cells) else part.target for part in parts}
-    holds = fits and labels == {release.schema.target} and release.statement.dataset == release.schema.name
-    return Check("measurements follow the schema", holds, f"{len(columns)} columns")
+    fits = all(_follows(item.statistic, release.schema) for item in release.measurements)
+    holds = fits and release.statement.dataset == release.schema.name
+    return Check("measurements follow the schema", holds, f"{len(release.schema.by_name)} columns")
 
 
-def _parts(statistic: Statistic) -> list[Cells | Gradient]:
-    if isinstance(statistic, Stacked):
-        return [part for stacked in statistic.parts for part in _parts(stacked)]
-    return [statistic] if isinstance(statistic, Cells | Gradient) else []
+def _follows(statistic: Statistic, schema: Schema) -> bool:
+    """Whether a statistic reads the schema's columns as the schema has them, and its target as the label."""
+    columns = Encoder(schema).columns
+    match statistic:
+        case Stacked():
+            return all(_follows(part, schema) for part in statistic.parts)
+        case ClassSums():
+            same = all(schema.by_name.get(name) == column for name, column in statistic.places.columns.items())
+            return same and statistic.parting.target in (None, schema.target)
+        case Cells() | Gradient():
+            label = statistic.label if isinstance(statistic, Cells) else statistic.target
+            fits = all(name in columns and grid.codes == columns[name].size for name, grid in _grids(statistic))
+            return fits and label == schema.target
+        case _:
+            return False
 
 
 def _grids(part: Cells | Gradient) -> list[tuple[str, Grid]]:
@@ -108,37 +113,13 @@ def _replay(release: Release) -> Check:
     what = "model follows from the measurements"
     statement = release.statement
     try:
-        plan = plan_tables(release.schema, Budget(statement.epsilon, statement.delta), statement.adjacency)
-        again = refit_tables(release.measurements, plan, Fit(**release.fitted.settings))
+        mechanism = MECHANISMS[statement.mechanism]
+        plan = mechanism.plan(release.schema, Budget(statement.epsilon, statement.delta), statement.adjacency)
+        again = mechanism.refit(release.measurements, plan, release.fitted.settings)
     except (SfumatoError, LookupError, ValueError, TypeError) as error:
         return Check(what, holds=False, detail=str(error))
-    off = distance(again, release.fitted)
-    holds = off <= _SAME and statement.mechanism == "tables"
-    return Check(what, holds, f"{len(again.weights)} components fitted anew; farthest off by {off:.1g}")
-
-
-def distance(one: TableMixture, other: TableMixture) -> float:
-    """How far two models are apart: the largest total variation of a pair of columns, or of the target of a record.
-
-    A fit takes many steps, so its last digits grow; what it says of the table must not differ.
-    """
-    if list(one.columns) != list(other.columns) or any(
-        not np.array_equal(getattr(pieces, part), getattr(other.columns[name], part))
-        for name, pieces in one.columns.items()
-        for part in ("starts", "stops", "groups")
-    ):
-        return 1.0
-    names = list(one.columns)
-    pairs = [(first, second) for first, second in zip(names, names[1:] + names[:1], strict=True)]
-    apart = [np.abs(one.pair(*pair) - other.pair(*pair)).sum() / 2 for pair in pairs]
-    apart.append(abs(one.size / other.size - 1))
-    if (one.labeller is None) != (other.labeller is None):
-        return 1.0
-    if one.labeller is not None:
-        records = one.sample(_RECORDS, np.random.default_rng(0))
-        told = [model.class_probabilities(records, one.labeller.target) for model in (one, other)]
-        apart.append(float(np.abs(told[0] - told[1]).sum(axis=1).mean() / 2))
-    return float(max(apart))
+    off = again.distance(release.fitted) if type(again) is type(release.fitted) else 1.0
+    return Check(what, off <= _SAME, f"fitted anew; farthest off by {off:.1g}")
 
 
 def _seed(release: Release) -> Check:

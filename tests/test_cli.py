@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import sfumato
 from sfumato import custodian
 from sfumato.cli import app
+from sfumato.curator import Curator
 from tests.conftest import MIXED, make_table
 
 COMMANDS = (
@@ -152,9 +153,7 @@ class TestTheLedger:
         assert "has no entries for nobody yet" in flat(run("ledger", "show", "nobody").output)
 
     def test_a_release_that_stopped_half_way_shows(self, place, monkeypatch):
-        monkeypatch.setattr(
-            custodian, "release_tables", lambda *_: (_ for _ in ()).throw(sfumato.SfumatoError("power cut"))
-        )
+        monkeypatch.setattr(Curator, "measure", lambda *_: (_ for _ in ()).throw(sfumato.SfumatoError("power cut")))
         assert release(place).exit_code == 2
         assert "1 reserved and not finished" in flat(run("ledger", "show").output)
         assert not (place / "b.sfumato").exists()
@@ -166,7 +165,7 @@ BAD = {
     "delta of 1": (["--delta", "1"], "delta is 1"),
     "epsilon beyond meaning": (["--epsilon", "1e7"], "promises nothing"),
     "epsilon too small to count": (["--epsilon", "1e-9", "--delta", "1e-12"], "buys nothing"),
-    "unknown mechanism": (["--mechanism", "magic"], "use one of auto, tables"),
+    "unknown mechanism": (["--mechanism", "magic"], "use one of auto, tables, mixture"),
     "a schema that is not there": (["--schema", "none.yaml"], "none.yaml: cannot be read"),
 }
 
@@ -334,8 +333,8 @@ def test_control_characters_of_a_bundle_do_not_reach_the_terminal(place, schema)
 def test_a_release_that_is_stopped_leaves_no_file(place):
     """SIGTERM in the middle: the claimed room is given back, the reservation stands."""
     code = (
-        "import os, signal, sfumato.custodian as c\n"
-        "c.release_tables = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "import os, signal; from sfumato.curator import Curator\n"
+        "Curator.measure = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
         "from sfumato.cli import main; main()"
     )
     words = [

@@ -4,7 +4,7 @@ import pytest
 
 import sfumato
 from sfumato.errors import BundleError, RequestError, SfumatoError
-from sfumato.verification import distance, verify
+from sfumato.verification import verify
 from tests.conftest import make_table
 
 
@@ -19,7 +19,7 @@ def release():
 def test_the_same_settings_give_the_same_model(release, tmp_path):
     release.save(tmp_path / "b.sfumato")
     again = sfumato.open(tmp_path / "b.sfumato").refit()
-    assert distance(again.fitted, release.fitted) < 1e-6
+    assert again.fitted.distance(release.fitted) < 1e-6
     assert again.statement == release.statement
     assert again.measurements[0].values.tobytes() == release.measurements[0].values.tobytes()
 
@@ -27,7 +27,7 @@ def test_the_same_settings_give_the_same_model(release, tmp_path):
 def test_other_settings_give_another_model_that_verifies_too(release, tmp_path):
     other = release.refit(components=2, steps=50, prior=0.1)
     assert len(other.fitted.weights) == 4
-    assert distance(other.fitted, release.fitted) > 1e-4
+    assert other.fitted.distance(release.fitted) > 1e-4
     other.save(tmp_path / "b.sfumato")
     again = sfumato.open(tmp_path / "b.sfumato")
     assert again.fitted.settings == {"components": 2, "steps": 50, "prior": 0.1}

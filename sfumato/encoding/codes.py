@@ -220,10 +220,7 @@ class Measured:
     def _table(self) -> FloatArray:
         """All ends. Of whole numbers each step holds one at least, so short steps are left out."""
         share = np.arange(STEPS + 1) / STEPS
-        if self.log:
-            ends = self.low + self._log_start * np.expm1(share * math.log1p(self._range / self._log_start))
-        else:
-            ends = self.low + share * self._range
+        ends = self.number_at(share)
         if not self.whole:
             return ends
         alone = np.array(self.standing_out)  # each is a step of its own
@@ -233,6 +230,32 @@ class Measured:
     def _log_start(self) -> float:
         """log(1 + (x - low) / start) is the scale: a plain logarithm where low is above 0."""
         return self.low if self.low > 0 else 1.0 if self.whole else _SMALLEST_OF_LOG * self._range
+
+    @property
+    def growth(self) -> float:
+        """How many times the start of a log scale its range is."""
+        return self._range / self._log_start
+
+    def place_of(self, number: FloatArray) -> FloatArray:
+        """Where numbers lie on the scale, from 0 at its beginning to 1 at its end; a whole number begins there."""
+        share = (number - self.low) / self._range
+        if not self.log:
+            return share
+        place: FloatArray = np.log1p(share * self.growth) / math.log1p(self.growth)
+        return place
+
+    def number_at(self, place: FloatArray) -> FloatArray:
+        """The number at a place of the scale: the inverse of `place_of`, not yet rounded or clamped."""
+        if not self.log:
+            return self.low + place * self._range
+        grown: FloatArray = np.expm1(place * math.log1p(self.growth))
+        return self.low + self._log_start * grown
+
+    @cached_property
+    def places(self) -> FloatArray:
+        """Where the middle of each step lies on the scale, then each atom; a missing value has no place."""
+        ends = self.place_of(self.ends(np.arange(self.steps + 1)))
+        return np.concatenate(((ends[:-1] + ends[1:]) / 2, self.place_of(np.array(self.atoms))))
 
     @property
     def size(self) -> int:
@@ -308,7 +331,7 @@ class Measured:
         position = (number - self.low) * (self.steps / self._range)
         if self.log and not self.exact:
             position = np.log1p((number - self.low) / self._log_start)
-            position *= self.steps / math.log1p(self._range / self._log_start)
+            position *= self.steps / math.log1p(self.growth)
         step = np.clip(position.astype(np.int32), 0, self.steps - 1)
         return self._corrected(step, number) if self._by_table else step
 
@@ -340,6 +363,18 @@ class Measured:
         """See `Codes`."""
         step = np.clip(codes, 0, self.steps - 1)
         return np.where(codes < self.steps, self.ends(step + 1) - self.ends(step), 1.0)
+
+    def codes_at(self, places: FloatArray) -> CodeArray:
+        """The code at each place of the scale; beyond its ends that of the bound."""
+        number = self.number_at(np.clip(places, 0.0, 1.0))
+        return self._of_numbers(np.floor(number) if self.whole else number)
+
+    def slope(self, codes: CodeArray) -> FloatArray:
+        """How much of the scale a unit of the column takes up, at each code; an atom counts as its step."""
+        steps = (np.arange(self.steps, dtype=np.int32), self.steps_of(np.array(self.atoms, dtype=np.float64)))
+        step = np.concatenate(steps)[codes]
+        left, right = self.ends(step), self.ends(step + 1)
+        return (self.place_of(right) - self.place_of(left)) / (right - left)
 
 
 def _one(value: object) -> pa.Array:

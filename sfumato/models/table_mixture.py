@@ -16,13 +16,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.encoding import Batch
+from sfumato.conditions import Condition
+from sfumato.encoding import Batch, Codes, Listed, Measured
 from sfumato.errors import RequestError
 from sfumato.models.labeller import Labeller
+from sfumato.models.table_marginals import marginal_table, piece_values, pieces_up_to
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Runs = Sequence[tuple[int, int]]
+
+_BISECTIONS = 64
+_COMPARED = 2_000  # records of which two models tell the target
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +160,22 @@ class TableMixture:
         """log probability of each record's codes; -inf where the model excludes them."""
         return _log_sum(self.log_joint(batch))
 
+    def log_density(self, batch: Batch, columns: Mapping[str, Codes]) -> FloatArray:
+        """See `Model`."""
+        width = sum(np.log(columns[name].width(codes)) for name, codes in batch.codes.items())
+        return self.log_prob(batch) - width
+
+    def told(self, batch: Batch, target: str, codes: Codes) -> FloatArray:
+        """See `Model`."""
+        pieces, share = self.columns[target], self.conditional(batch, target)
+        if isinstance(codes, Listed):
+            probabilities = np.zeros((batch.rows, codes.size))
+            probabilities[:, pieces.starts] = share
+            return probabilities
+        value, known = piece_values(target, codes, pieces)
+        means: FloatArray = share[:, known] @ value[known] / share[:, known].sum(axis=1)
+        return means
+
     def conditional(self, batch: Batch, name: str) -> FloatArray:
         """The probability of every piece of column `name` given each record's other columns (rows x pieces)."""
         if self.labeller is not None and name == self.labeller.target and self.labeller.knows(batch):
@@ -170,6 +191,10 @@ class TableMixture:
     def class_probabilities(self, batch: Batch, target: str) -> FloatArray:
         """The probability of every group of the target's pieces given each record's other columns (rows x groups)."""
         return _by_group(self.columns[target], self.conditional(batch, target))
+
+    def given_that(self, given: Sequence[Condition]) -> "TableMixture":
+        """See `Model`."""
+        return self.condition([(condition.column, condition.runs) for condition in given])
 
     def condition(self, given: Iterable[tuple[str, Runs]]) -> "TableMixture":
         """The same table given that each named column has one of these codes (runs of start, stop). Exact.
@@ -214,6 +239,48 @@ class TableMixture:
         """The probability of every piece of a column."""
         return self.weights @ self.columns[name].theta
 
+    def described(self, column: str, codes: Codes) -> pa.Table:
+        """See `Model`."""
+        return marginal_table(self, column, codes)
+
+    def cdf(self, column: str, numbers: FloatArray, codes: Codes) -> FloatArray:
+        """See `Model`."""
+        return pieces_up_to(_measured(column, codes), self.columns[column], self.marginal(column), numbers)
+
+    def quantile(self, column: str, shares: FloatArray, codes: Codes) -> FloatArray:
+        """See `Model`."""
+        scale = _measured(column, codes)
+        low, high = np.full(len(shares), scale.low), np.full(len(shares), scale.high)
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            middle = np.floor(middle) if scale.whole else middle
+            enough = self.cdf(column, middle, codes) >= shares - 1e-12
+            low, high = np.where(enough, low, middle + scale.whole), np.where(enough, middle, high)
+        return high
+
+    def distance(self, other: "TableMixture") -> float:
+        """See `Model`: the largest total variation of a pair of columns, or of the target of a record.
+
+        A fit takes many steps, so its last digits grow; what it says of the table must not differ.
+        """
+        if list(self.columns) != list(other.columns) or any(
+            not np.array_equal(getattr(pieces, part), getattr(other.columns[name], part))
+            for name, pieces in self.columns.items()
+            for part in ("starts", "stops", "groups")
+        ):
+            return 1.0
+        names = list(self.columns)
+        pairs = [(first, second) for first, second in zip(names, names[1:] + names[:1], strict=True)]
+        apart = [np.abs(self.pair(*pair) - other.pair(*pair)).sum() / 2 for pair in pairs]
+        apart.append(abs(self.size / other.size - 1))
+        if (self.labeller is None) != (other.labeller is None):
+            return 1.0
+        if self.labeller is not None:
+            records = self.sample(_COMPARED, np.random.default_rng(0))
+            told = [model.class_probabilities(records, self.labeller.target) for model in (self, other)]
+            apart.append(float(np.abs(told[0] - told[1]).sum(axis=1).mean() / 2))
+        return float(max(apart))
+
     def to_parts(self) -> tuple[dict[str, Any], pa.Table]:
         """The model as plain content and one Arrow table with a row for each piece."""
         fields: dict[str, list[Any]] = {key: [] for key in ("column", "start", "stop", "group", "noise", "theta")}
@@ -235,6 +302,13 @@ class TableMixture:
         }
         return content, table
 
+    def must_fit(self, codes: Mapping[str, Codes]) -> None:
+        """Refuse a model that is not over the codes of these columns."""
+        if list(self.columns) != list(codes):
+            raise ValueError("model and schema have different columns")
+        if any(pieces.stops[-1] > codes[name].size or pieces.starts[0] < 0 for name, pieces in self.columns.items()):
+            raise ValueError("the model has codes that the schema does not have")
+
     @classmethod
     def from_parts(cls, content: Mapping[str, Any], table: pa.Table) -> "TableMixture":
         """The model that `to_parts` wrote."""
@@ -251,6 +325,12 @@ class TableMixture:
             columns[name] = Pieces(start, stop, group, noise, theta[at].T)
         labeller = None if content.get("labeller") is None else Labeller.from_content(content["labeller"])
         return cls(weights, columns, float(content["size"]), labeller, content.get("settings", {}))
+
+
+def _measured(column: str, codes: Codes) -> Measured:
+    if not isinstance(codes, Measured):
+        raise RequestError(f"the values of column {column!r} have no order; use marginal")
+    return codes
 
 
 def _spread(count: int, rng: np.random.Generator) -> FloatArray:

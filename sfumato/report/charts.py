@@ -12,8 +12,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from sfumato.encoding import Codes, Measured
-from sfumato.marginals import marginal_table
-from sfumato.models.table_mixture import TableMixture
+from sfumato.models.model import Model
 from sfumato.privacy.statement import PrivacyStatement
 from sfumato.report import svg
 
@@ -41,9 +40,9 @@ def budget_chart(statement: PrivacyStatement) -> Markup:
     return svg.picture(700, 34, marks, "How the budget was spent")
 
 
-def column_chart(model: TableMixture, name: str, codes: Codes) -> Markup:
+def column_chart(model: Model, name: str, codes: Codes) -> Markup:
     """The distribution of a column with the band of its noise."""
-    table = marginal_table(model, name, codes)
+    table = model.described(name, codes)
     marks = _ordered_marks(table, codes) if isinstance(codes, Measured) else _listed_marks(table)
     return svg.picture(_WIDTH, _HEIGHT, marks, f"Distribution of {name}")
 
@@ -185,7 +184,7 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.0995 else f"{share:.1%}"
 
 
-def dependence_chart(model: TableMixture, names: Sequence[str]) -> Markup:
+def dependence_chart(model: Model, names: Sequence[str]) -> Markup:
     """A square for every two columns, darker where one tells more of the other."""
     cell, edge = min(34.0, 560 / len(names)), 120.0
     marks = []

@@ -4,22 +4,41 @@ A statistic is a frozen public value: what is asked, never what is answered.
 """
 
 from sfumato.statistics.cells import Cells
+from sfumato.statistics.class_sums import ClassSums
+from sfumato.statistics.damping import Damping
 from sfumato.statistics.features import Features, Lookup, Softmax
 from sfumato.statistics.gradient import Gradient
 from sfumato.statistics.grid import Grid
+from sfumato.statistics.parting import ByRule, ByTarget, Parting
+from sfumato.statistics.places import Places
+from sfumato.statistics.scores import Hampel, Lift
+from sfumato.statistics.shells import Shells
 from sfumato.statistics.stacked import Stacked
 from sfumato.statistics.statistic import Block, Statistic, size_of, statistic_from_content
+from sfumato.statistics.waves import Waves
+from sfumato.statistics.whitening import Whitening
 
 __all__ = [
     "Block",
+    "ByRule",
+    "ByTarget",
     "Cells",
+    "ClassSums",
+    "Damping",
     "Features",
     "Gradient",
     "Grid",
+    "Hampel",
+    "Lift",
     "Lookup",
+    "Parting",
+    "Places",
+    "Shells",
     "Softmax",
     "Stacked",
     "Statistic",
+    "Waves",
+    "Whitening",
     "size_of",
     "statistic_from_content",
 ]

@@ -6,7 +6,7 @@ Content that several places need is written once: `share` moves it out, `restore
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,24 +24,24 @@ def unpack(content: Mapping[str, Any]) -> NDArray[np.int32]:
     return values.reshape(content["shape"]).astype(np.int32)
 
 
-def share(content: Any, key: str, parts: dict[str, Any]) -> Any:
-    """The content with everything under `key` replaced by its hash; what was there goes into `parts`."""
+def share(content: Any, keys: Collection[str], parts: dict[str, Any]) -> Any:
+    """The content with everything under one of the keys replaced by its hash; what was there goes into `parts`."""
     if isinstance(content, list):
-        return [share(item, key, parts) for item in content]
+        return [share(item, keys, parts) for item in content]
     if not isinstance(content, dict):
         return content
-    shared = {name: share(item, key, parts) for name, item in content.items()}
-    if key in shared:
+    shared = {name: share(item, keys, parts) for name, item in content.items()}
+    for key in shared.keys() & set(keys):
         name = hashlib.sha256(json.dumps(shared[key], sort_keys=True).encode()).hexdigest()
         parts[name] = shared[key]
         shared[key] = name
     return shared
 
 
-def restore(content: Any, key: str, parts: Mapping[str, Any]) -> Any:
+def restore(content: Any, keys: Collection[str], parts: Mapping[str, Any]) -> Any:
     """The content before `share`."""
     if isinstance(content, list):
-        return [restore(item, key, parts) for item in content]
+        return [restore(item, keys, parts) for item in content]
     if not isinstance(content, dict):
         return content
-    return {name: parts[item] if name == key else restore(item, key, parts) for name, item in content.items()}
+    return {name: parts[item] if name in keys else restore(item, keys, parts) for name, item in content.items()}

@@ -151,10 +151,10 @@ def test_content_that_is_shared_comes_back():
     statistic = gradient(3).to_content()
     parts: dict = {}
     content = {"all": [statistic, {"again": statistic}], "none": 1}
-    small = share(content, "features", parts)
+    small = share(content, ["features"], parts)
     assert len(parts) == 1
     assert len(json.dumps(small)) < len(json.dumps(content)) / 2
-    assert restore(small, "features", parts) == content
+    assert restore(small, ["features"], parts) == content
 
 
 def test_what_could_not_be_summed_exactly_is_refused():

@@ -12,6 +12,7 @@ import numpy as np
 
 from sfumato.errors import BundleError, RequestError
 from sfumato.measurement import Door, Measurement
+from sfumato.mechanisms.record import Record
 from sfumato.mechanisms.tables.adaptation import adapt, adapt_again
 from sfumato.mechanisms.tables.approximation import approximate
 from sfumato.mechanisms.tables.estimation import FloatArray
@@ -21,7 +22,7 @@ from sfumato.mechanisms.tables.pairs import PairTables, measure_pairs
 from sfumato.mechanisms.tables.planning import MANY_CLASSES, TablesPlan, plan_tables
 from sfumato.models.labeller import Labeller
 from sfumato.models.table_mixture import Pieces, TableMixture
-from sfumato.statistics import Grid, Softmax, Statistic
+from sfumato.statistics import Grid, Softmax
 
 __all__ = ["Fit", "TablesPlan", "plan_tables", "refit_tables", "release_tables"]
 
@@ -64,27 +65,13 @@ def release_tables(
     return _labelled(mixture, plan, adapt(door, plan, one_way, pairs, mixture, fit.prior))
 
 
-class _Record:
-    """A door that answers with what the curator once answered, if the question is the same."""
-
-    def __init__(self, measurements: tuple[Measurement, ...]) -> None:
-        self.left = list(measurements)
-
-    def measure(self, statistic: Statistic, mu: float) -> Measurement:
-        """The next recorded answer."""
-        answer = self.left.pop(0) if self.left else None
-        if answer is None or answer.mu != mu or answer.statistic.to_content() != statistic.to_content():
-            raise BundleError("the measurements are not what this version asks for; use the one that made the bundle")
-        return answer
-
-
 def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: Fit | None = None) -> TableMixture:
     """Fit the models anew to what was once released.
 
     Every table must be the one that schema, budget and earlier answers ask for. Gradients are taken as they were asked:
     which directions they look along hangs on the last digits of a fit.
     """
-    fit, record = fit or Fit(), _Record(measurements)
+    fit, record = fit or Fit(), Record(measurements)
     one_way = measure_one_way(record, plan, cut_target(record, plan))
     pairs = measure_pairs(record, plan, one_way)
     mixture = _mixture(plan, one_way, pairs, fit)

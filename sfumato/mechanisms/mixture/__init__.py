@@ -1,0 +1,86 @@
+"""`mixture`: a Gaussian for every class, with the least KL divergence that a proven budget allows.
+
+Waves find where a class lies and how wide it is; scores look at it through the whitening that is known by then, which
+they improve; shells take over where a class is not Gaussian. The rest is post-processing.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sfumato.encoding import Measured
+from sfumato.encoding.codes import codes_of
+from sfumato.errors import BundleError
+from sfumato.measurement import Door, Measurement
+from sfumato.mechanisms.mixture.actions import model_of
+from sfumato.mechanisms.mixture.planning import MixturePlan, plan_mixture
+from sfumato.mechanisms.mixture.rounds import Questions, measure_classes
+from sfumato.mechanisms.record import Record
+from sfumato.models.gaussian_mixture import GaussianMixture
+from sfumato.statistics import ByTarget, ClassSums, Places, Statistic, Whitening
+
+__all__ = ["MixturePlan", "plan_mixture", "refit_mixture", "release_mixture"]
+
+_SAME = 1e-3  # in whitened units: what the last digits of another processor may add up to
+
+
+def release_mixture(door: Door, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
+    """Measure every class, round by round, and fit its Gaussian."""
+    if plan.target is None:
+        raise NotImplementedError
+    progress("finding and whitening the classes behind the door")
+    parting = ByTarget(plan.target, plan.classes)
+    states = measure_classes(Questions(door, plan.places, parting, plan.adjacency), plan.rounds)
+    progress("fitting a Gaussian to what came out of each class")
+    return model_of(states, _scales(plan.places), plan.target)
+
+
+def refit_mixture(measurements: tuple[Measurement, ...], plan: MixturePlan) -> GaussianMixture:
+    """Fit the model anew to what was once released; every question must be the one that the answers before ask for."""
+    record = Record(measurements, _near)
+    model = release_mixture(record, plan, lambda _: None)
+    if record.left:
+        raise BundleError("there are more measurements than the budget asks for; use the version that made the bundle")
+    return model
+
+
+def _scales(places: Places) -> dict[str, Measured]:
+    codes = {name: codes_of(column) for name, column in places.columns.items()}
+    return {name: scale for name, scale in codes.items() if isinstance(scale, Measured)}
+
+
+def _near(asked: Statistic, recorded: Statistic) -> bool:
+    """Whether two questions differ in the last digits of their whitenings at most."""
+    if not (isinstance(asked, ClassSums) and isinstance(recorded, ClassSums)):
+        return False
+    mine, theirs = (_without_digits(one) for one in (asked, recorded))
+    if mine[0] != theirs[0] or len(mine[1]) != len(theirs[1]):
+        return False
+    return all(_apart(*pair) < _SAME for pair in zip(mine[1], theirs[1], strict=True))
+
+
+def _without_digits(question: ClassSums) -> tuple[object, list[Whitening]]:
+    """A question apart from its whitenings, and these."""
+    found: list[Whitening] = []
+
+    def bare(content: object) -> object:
+        if isinstance(content, list):
+            return [bare(item) for item in content]
+        if not isinstance(content, dict):
+            return content
+        if set(content) == {"centre", "matrix", "shift"}:
+            found.append(Whitening.from_content(content))
+            return "whitening"
+        return {name: bare(item) for name, item in content.items() if name not in _DIGITS}
+
+    return bare(question.to_content()), found
+
+
+_DIGITS = ("frequencies", "offsets")  # numbers that follow from earlier answers, like the whitenings
+
+
+def _apart(one: Whitening, other: Whitening) -> float:
+    """How far two whitenings are apart in the units of the first."""
+    turned = other.exact_matrix @ np.linalg.pinv(one.exact_matrix) - np.eye(len(one.centre))
+    moved = one.exact_matrix @ (one.exact_centre - other.exact_centre)
+    return float(max(np.abs(turned).max(), np.abs(moved).max()))

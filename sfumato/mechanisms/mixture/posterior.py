@@ -1,0 +1,296 @@
+"""What is known of one class: its count n, mean m and covariance S, given its noisy scores and the coarse rounds.
+
+Local coordinates around the present point (n, m, S = AA'):  theta = (log n, mean in units of A, svec E) with
+n e^theta_0,  m + A dm,  S = A exp(E) A'.  Minus the log posterior is
+
+    1/2 sum_t |v_t - n E g_t|^2 / noise^2  +  the coarse rounds as normal priors of n, m_j, log s_j  -  kap log|corr(S)|
+
+All of it is post-processing.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.mechanisms.chance import Chance
+from sfumato.mechanisms.mixture.coarse import Coarse
+from sfumato.mechanisms.mixture.design import residual
+from sfumato.mechanisms.mixture.expectation import expected_score
+from sfumato.mechanisms.mixture.symmetric import FloatArray, diagonal_of, smat, svec
+from sfumato.statistics import Hampel, Lift
+
+_DIFFERENCE = 1e-4  # of the numerical derivatives
+_LEAST_PRECISION = 1e-2  # caps the sd of a direction that nothing is known of at 10
+_FEW_PARAMETERS = 40  # up to here importance sampling serves
+_LEAST_EFFECTIVE = 0.05  # share of the samples that must count, else chains take over
+_FREEDOM = 6.0  # degrees of the t distribution that samples are drawn from
+_WIDER = 1.3
+
+
+class Score(NamedTuple):
+    """A noisy sum of scores in units of a record's norm, and the sd of its noise."""
+
+    one: Hampel | Lift
+    value: FloatArray
+    deviation: float
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What the coarse rounds say of one class."""
+
+    count: float
+    count_sd: float
+    mean: FloatArray
+    mean_var: FloatArray
+    log_sd: FloatArray
+    log_sd_var: FloatArray
+
+    @classmethod
+    def of(cls, coarse: Coarse, k: int) -> "Prior":
+        """The part of class k."""
+        parts = (coarse.mean, coarse.mean_var, coarse.log_sd, coarse.log_sd_var)
+        return cls(float(coarse.count[k]), float(coarse.count_sd[k]), *(part[k] for part in parts))
+
+
+class Points(NamedTuple):
+    """Points of the parameter space: counts, means, roots of covariances, logs of their volume changes."""
+
+    counts: FloatArray
+    means: FloatArray
+    roots: FloatArray
+    volumes: FloatArray
+
+
+class Draws(NamedTuple):
+    """Weighted draws from the posterior."""
+
+    weights: FloatArray
+    counts: FloatArray
+    means: FloatArray
+    roots: FloatArray
+
+
+@dataclass(frozen=True)
+class Action:
+    """The Gaussians that lose least under the posterior; see `ClassPosterior.action`."""
+
+    count: float
+    mean: FloatArray
+    cov: FloatArray
+    expected_kl: float
+    wide_mean: FloatArray
+    wide_cov: FloatArray
+
+
+@dataclass(eq=False)
+class ClassPosterior:
+    """The posterior of one class."""
+
+    prior: Prior
+    scores: list[Score] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        prior, d = self.prior, len(self.prior.mean)
+        self.count, self.mean, self.root = prior.count, prior.mean.copy(), np.diag(np.exp(prior.log_sd))
+        self._tightness = (d + 1) / 2  # kap, of the prior of correlations
+        i, _ = np.triu_indices(d)
+        spread = np.where(diagonal_of(d), 4 * prior.log_sd_var[i], 0.1)
+        mean_var = prior.mean_var / np.exp(2 * prior.log_sd)
+        self.laplace = np.diag(np.concatenate([[(prior.count_sd / prior.count) ** 2], mean_var, spread]))
+
+    @property
+    def dimension(self) -> int:
+        """How many columns there are."""
+        return len(self.mean)
+
+    @property
+    def cov(self) -> FloatArray:
+        """The covariance at the present point."""
+        cov: FloatArray = self.root @ self.root.T
+        return cov
+
+    def at(self, theta: FloatArray) -> Points:
+        """The points at local coordinates, one for each row."""
+        d = self.dimension
+        values, vectors = np.linalg.eigh(smat(theta[:, 1 + d :]))
+        values = np.clip(values, -12, 12)
+        root = np.matmul(vectors * np.exp(values / 2)[:, None, :], vectors.transpose(0, 2, 1))
+        counts = self.count * np.exp(np.clip(theta[:, 0], -5, 5))
+        return Points(counts, self.mean + theta[:, 1 : 1 + d] @ self.root.T, self.root @ root, values.sum(1))
+
+    def residuals(self, points: Points) -> tuple[FloatArray, FloatArray]:
+        """How far scores and priors are off at each point, in their deviations; and the log sd of every column."""
+        prior, (counts, means, roots, _) = self.prior, points
+        rows = [
+            (score.value - counts[:, None] * expected_score(score.one, means, roots)) / score.deviation
+            for score in self.scores
+        ]
+        log_sd = 0.5 * np.log(np.einsum("sij,sij->si", roots, roots))
+        rows.append(((prior.count - counts) / prior.count_sd)[:, None])
+        rows.append((prior.mean - means) / np.sqrt(prior.mean_var))
+        rows.append((prior.log_sd - log_sd) / np.sqrt(prior.log_sd_var))
+        return np.concatenate(rows, axis=1), log_sd
+
+    def _surprise(self, points: Points) -> FloatArray:
+        """Minus the log posterior at each point, up to a constant."""
+        rows, log_sd = self.residuals(points)
+        log_det = 2 * np.linalg.slogdet(self.root)[1] + points.volumes
+        surprise: FloatArray = 0.5 * np.einsum("sr,sr->s", rows, rows) - self._tightness * (log_det - 2 * log_sd.sum(1))
+        return surprise
+
+    def _system(self) -> tuple[FloatArray, FloatArray, float]:
+        """Gauss and Newton's matrix and right-hand side at the present point, and minus the log posterior there."""
+        size, d = len(self.laplace), self.dimension
+        moves = _DIFFERENCE * np.eye(size)
+        rows, log_sd = self.residuals(self.at(np.concatenate([np.zeros((1, size)), moves, -moves])))
+        jacobian = (rows[1 : size + 1] - rows[size + 1 :]).T / (2 * _DIFFERENCE)
+        matrix, side = jacobian.T @ jacobian, -jacobian.T @ rows[0]
+        log_det = 2 * np.linalg.slogdet(self.root)[1]
+        surprise = 0.5 * rows[0] @ rows[0] - self._tightness * (log_det - 2 * log_sd[0].sum())
+        gradient, curvature = self._correlation_terms()
+        matrix[1 + d :, 1 + d :] += curvature
+        side[1 + d :] += gradient
+        return matrix, side, float(surprise)
+
+    def _correlation_terms(self) -> tuple[FloatArray, FloatArray]:
+        """Gradient and curvature of kap log|corr(S)| in svec E.
+
+        log|corr| = tr E - sum_j log(u_j' exp(E) u_j), u_j the unit vector along row j of A.
+        """
+        d = self.dimension
+        unit = self.root / np.sqrt(np.einsum("ij,ij->i", self.root, self.root))[:, None]
+        basis = smat(np.eye(d * (d + 1) // 2))  # E of each coordinate
+        moved = np.einsum("pab,jb->jap", basis, unit)
+        along = np.einsum("jap,ja->jp", moved, unit)
+        flat = moved.reshape(d * d, -1)
+        return self._tightness * (svec(np.eye(d)) - along.sum(0)), self._tightness * (flat.T @ flat - along.T @ along)
+
+    def solve(self, steps: int) -> None:
+        """Move to the mode by Levenberg and Marquardt's steps; `laplace` is then the covariance of theta there."""
+        damping = 1e-3
+        matrix, side, surprise = self._system()
+        for _ in range(steps):
+            damped = matrix + damping * np.diag(np.diag(matrix)) + 1e-6 * np.eye(len(matrix))
+            step = np.asarray(np.linalg.solve(damped, side), dtype=np.float64)
+            length = float(np.abs(step).max())
+            before = self.count, self.mean, self.root
+            points = self.at((step / max(length, 1.0))[None])
+            self.count, self.mean, self.root = float(points.counts[0]), points.means[0], points.roots[0]
+            moved = self._system()
+            if moved[2] < surprise + 1e-9:
+                done = surprise - moved[2] < 1e-4 and length < 1e-2
+                matrix, side, surprise = moved
+                damping = max(damping / 5, 1e-6)
+                if done:
+                    break
+            else:
+                self.count, self.mean, self.root = before
+                damping *= 8
+                if damping > 1e6:
+                    break
+        inverse = np.linalg.inv(matrix + _LEAST_PRECISION * np.eye(len(matrix)))
+        self.laplace = (inverse + inverse.T) / 2
+
+    def expected_kl(self) -> float:
+        """The expected KL divergence of the mode to second order."""
+        d = self.dimension
+        return float(
+            0.5 * np.trace(self.laplace[1 : 1 + d, 1 : 1 + d]) + 0.25 * np.trace(self.laplace[1 + d :, 1 + d :])
+        )
+
+    def covariance(self) -> FloatArray:
+        """The covariance of theta for the class's own moments: noise, and what the damping leaves to chance."""
+        d, covariance = self.dimension, self.laplace.copy()
+        mean, off, trace = (part / max(self.count, 1.0) for part in residual(self.scores[-1].one))
+        along = svec(np.eye(d)) / np.sqrt(d)
+        covariance[1 : 1 + d, 1 : 1 + d] += mean * np.eye(d)
+        covariance[1 + d :, 1 + d :] += off * np.eye(len(along)) + (trace - off) * np.outer(along, along)
+        return covariance
+
+    def _factor(self) -> FloatArray:
+        matrix = self.laplace + 1e-12 * np.eye(len(self.laplace))
+        return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
+
+    def draw(self, rng: Chance, size: int) -> Draws:
+        """Importance samples from a wider t; chains where those degenerate."""
+        parameters, factor = len(self.laplace), self._factor()
+        if parameters <= _FEW_PARAMETERS:
+            normal = rng.standard_normal((size, parameters))
+            stretch = rng.chisquare(_FREEDOM, size) / _FREEDOM
+            points = self.at(_WIDER * (normal / np.sqrt(stretch)[:, None]) @ factor.T)
+            proposal = 0.5 * (_FREEDOM + parameters) * np.log1p((normal**2).sum(1) / stretch / _FREEDOM)
+            log_weights = proposal - self._surprise(points)
+            weights = np.exp(log_weights - log_weights.max())
+            weights /= weights.sum()
+            if 1 / (weights**2).sum() > _LEAST_EFFECTIVE * size:
+                return Draws(weights, *points[:3])
+        return self._chains(rng, factor)
+
+    def _chains(self, rng: Chance, factor: FloatArray, chains: int = 16, steps: int = 60) -> Draws:
+        """Preconditioned Crank and Nicolson's chains around the Laplace approximation."""
+        parameters = len(factor)
+        beta = 0.35 if parameters <= _FEW_PARAMETERS else 0.25
+        kept, state = [], 0.5 * rng.standard_normal((chains, parameters))
+
+        def excess(normal: FloatArray) -> FloatArray:
+            surprise: FloatArray = self._surprise(self.at(normal @ factor.T)) - 0.5 * (normal**2).sum(1)
+            return surprise
+
+        level = excess(state)
+        for step in range(steps):
+            proposed = np.sqrt(1 - beta**2) * state + beta * rng.standard_normal((chains, parameters))
+            proposed_level = excess(proposed)
+            accepted = np.log(rng.random(chains)) < level - proposed_level
+            state[accepted], level[accepted] = proposed[accepted], proposed_level[accepted]
+            if step >= steps // 3 and step % 3 == 0:
+                kept.append(state.copy())
+        points = self.at(np.concatenate(kept) @ factor.T)
+        return Draws(np.full(len(points.counts), 1 / len(points.counts)), *points[:3])
+
+    def whitening(self, rng: Chance, rough: bool) -> tuple[FloatArray, FloatArray]:
+        """Centre and scale matrix through which the next round looks.
+
+        Rough: the spread of the Laplace approximation. Else the harmonic mean of the covariance, which keeps narrow
+        directions narrow, and what is not known of the mean.
+        """
+        d = self.dimension
+        if rough:
+            theta = rng.standard_normal((200, len(self.laplace))) @ self._factor().T
+            values, vectors = np.linalg.eigh(smat(theta[:, 1 + d :]))
+            growth = np.einsum("sij,sj,skj->ik", vectors, np.exp(np.clip(values, -3, 3)), vectors) / len(theta)
+            moves = np.clip(theta[:, 1 : 1 + d], -10, 10)
+            return self.mean.copy(), self.root @ (growth + moves.T @ moves / len(theta)) @ self.root.T
+        draws = self.draw(rng, 200)
+        centre = draws.weights @ draws.means
+        inverse = np.linalg.inv(draws.roots)
+        harmonic = np.linalg.inv(np.einsum("s,ska,skb->ab", draws.weights, inverse, inverse, optimize=True))
+        away = draws.means - centre
+        return centre, harmonic + (draws.weights[:, None] * away).T @ away
+
+    def action(self, rng: Chance) -> Action:
+        """The two Gaussians Q that are KL-nearest to the class P under the posterior.
+
+        argmin E KL(Q || P):  cov = E[S^-1]^-1,  mean = cov E[S^-1 m];   count = exp E log n
+        argmin E KL(P || Q):  mean = E m,  cov = E S + Cov m, the `wide` one
+        Both by setting the derivatives of the expected divergence to zero.
+        """
+        expected = self.expected_kl()
+        if expected < 0.01:  # then the mode is the same to second order
+            d = self.dimension
+            spread = self.root @ self.laplace[1 : 1 + d, 1 : 1 + d] @ self.root.T
+            return Action(self.count, self.mean, self.cov, expected, self.mean, self.cov + spread)
+        weights, counts, means, roots = self.draw(rng, 400)
+        inverse = np.linalg.inv(roots)
+        precision = np.matmul(inverse.transpose(0, 2, 1), inverse)
+        cov = np.linalg.inv(np.einsum("s,sab->ab", weights, precision))
+        mean = cov @ np.einsum("s,sab,sb->a", weights, precision, means)
+        off = mean - means
+        each = np.einsum("sab,ab->s", precision, cov) + np.einsum("sa,sab,sb->s", off, precision, off)
+        each += 2 * np.linalg.slogdet(roots)[1] - self.dimension - np.linalg.slogdet(cov)[1]
+        middle = weights @ means
+        wide = np.einsum("s,sab,scb->ac", weights, roots, roots, optimize=True)
+        wide += (weights[:, None] * (means - middle)).T @ (means - middle)
+        count = float(np.exp(weights @ np.log(counts)))
+        return Action(count, mean, cov, float(0.5 * weights @ each), middle, wide)

@@ -1,0 +1,29 @@
+"""A door that answers with what the curator once answered, so that anyone can fit a release anew."""
+
+from collections.abc import Callable
+
+from sfumato.errors import BundleError
+from sfumato.measurement import Measurement
+from sfumato.statistics import Statistic
+
+Same = Callable[[Statistic, Statistic], bool]
+
+
+def equal(asked: Statistic, recorded: Statistic) -> bool:
+    """Whether two questions are the same to the last digit."""
+    return asked.to_content() == recorded.to_content()
+
+
+class Record:
+    """The recorded answers in order; a question must be `same` as the recorded one, and cost the same."""
+
+    def __init__(self, measurements: tuple[Measurement, ...], same: Same = equal) -> None:
+        self.left = list(measurements)
+        self._same = same
+
+    def measure(self, statistic: Statistic, mu: float) -> Measurement:
+        """The next recorded answer."""
+        answer = self.left.pop(0) if self.left else None
+        if answer is None or answer.mu != mu or not self._same(statistic, answer.statistic):
+            raise BundleError("the measurements are not what this version asks for; use the one that made the bundle")
+        return answer

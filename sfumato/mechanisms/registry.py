@@ -1,0 +1,41 @@
+"""The mechanisms by name: how each plans, releases, and fits anew what was once released."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.errors import RequestError
+from sfumato.measurement import Door, Measurement
+from sfumato.mechanisms.mixture import plan_mixture, refit_mixture, release_mixture
+from sfumato.mechanisms.tables import Fit, plan_tables, refit_tables, release_tables
+from sfumato.models.model import Model
+from sfumato.privacy.accounting import Budget
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.schema import Schema
+
+Measurements = tuple[Measurement, ...]
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Three functions of one plan. `refit` takes the settings of a fit, which cost nothing."""
+
+    plan: Callable[[Schema, Budget, Adjacency], Any]
+    release: Callable[[Door, Any, Callable[[str], None]], Model]
+    refit: Callable[[Measurements, Any, Mapping[str, Any]], Model]
+
+
+def _refit_tables(measurements: Measurements, plan: Any, settings: Mapping[str, Any]) -> Model:
+    return refit_tables(measurements, plan, Fit(**settings))
+
+
+def _refit_mixture(measurements: Measurements, plan: Any, settings: Mapping[str, Any]) -> Model:
+    if settings:
+        raise RequestError(f"a mixture has nothing to set, and {', '.join(settings)} was given; see `action`")
+    return refit_mixture(measurements, plan)
+
+
+MECHANISMS: Mapping[str, Mechanism] = {
+    "tables": Mechanism(plan_tables, release_tables, _refit_tables),
+    "mixture": Mechanism(plan_mixture, release_mixture, _refit_mixture),
+}

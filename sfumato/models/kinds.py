@@ -1,0 +1,26 @@
+"""The models that a bundle can hold, by kind. Each is loaded when it is first needed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.encoding import Codes
+from sfumato.models.model import Model
+
+
+def model_from_parts(content: Mapping[str, Any], table: pa.Table, columns: Mapping[str, Codes]) -> Model:
+    """The model that `to_parts` wrote; an unknown kind is refused."""
+    match content.get("kind"):
+        case "table-mixture":
+            from sfumato.models.table_mixture import TableMixture
+
+            model = TableMixture.from_parts(content, table)
+            model.must_fit(columns)
+            return model
+        case "gaussian-mixture":
+            from sfumato.models.gaussian_mixture import GaussianMixture
+
+            return GaussianMixture.from_parts(content, table, columns)
+        case other:
+            raise ValueError(f"a model of kind {other!r} is not known to this version; update sfumato")

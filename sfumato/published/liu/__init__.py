@@ -1,0 +1,35 @@
+"""Liu, Scaglione and Peisert: differentially private release of a Gaussian mixture by KL minimisation, as printed.
+
+    fit         (2)         weights, means and covariances of labelled records
+    optimise    (P2)        how much noise each of them gets: Wishart (22), Gaussian (23), a random map of weights (26)
+    draw        (5), (6)    the noise
+
+Where the paper is of two minds, one reading is taken and said where it is taken. The mechanism is not differentially
+private for any useful epsilon; `KNOWN_FAULTS` says why.
+
+Notation, as in the paper: N records in d dimensions, N_k of them in class k of K; pi, mu_k, Sigma_k of the fit;
+Gamma_k the precision of the Gaussian noise on mu_k; 1 / gamma_k the scale of the Wishart noise on Sigma_k; F' the map
+of the weights; epsilon_0 and epsilon_k the budgets of the map and of mu_k. Numbers in brackets are its equations.
+"""
+
+from sfumato.published.liu.divergence import Divergence, divergence
+from sfumato.published.liu.faults import KNOWN_FAULTS
+from sfumato.published.liu.fitting import Fitted, Mixture, fit
+from sfumato.published.liu.neighbours import Reading
+from sfumato.published.liu.optimisation import NoisePlan, optimise
+from sfumato.published.liu.release import PublishedRelease, draw, release_as_published
+
+__all__ = [
+    "KNOWN_FAULTS",
+    "Divergence",
+    "Fitted",
+    "Mixture",
+    "NoisePlan",
+    "PublishedRelease",
+    "Reading",
+    "divergence",
+    "draw",
+    "fit",
+    "optimise",
+    "release_as_published",
+]

@@ -1,0 +1,63 @@
+"""What is wrong with the mechanism as published, in plain words.
+
+Unless they say otherwise, figures are for a claimed (1, 1e-5), on the paper's synthetic data (1,000 records, 5 classes,
+3 dimensions) and on the standardised Iris data. An actual epsilon is the one at which delta is 1e-5.
+"""
+
+KNOWN_FAULTS: tuple[str, ...] = (
+    (
+        "An attacker who knows two tables that differ in one label can tell which of them a release was made of. Over "
+        "25 random changes the mean advantage is 0.91 to 0.93 on synthetic data and 0.75 to 0.78 on Iris; the claim "
+        "allows 0.462."
+    ),
+    (
+        "Weights: by (15) they are released as the true ones or as those of some table with one label changed. Many "
+        "of these are impossible for a neighbour: the exact delta is 1/3 for 2 classes, 3/7 for 3, 13/21 for 5 and "
+        "73/91 for 10, at every epsilon."
+    ),
+    (
+        "Weights: by (13e) the rows of their map add up to 1, where the columns would have to. For 5 classes the "
+        "column to draw from adds up to 0.726. Divided by its sum it was uniform in every run, so that a third of the "
+        "budget changes nothing."
+    ),
+    (
+        "Covariances: Wishart noise never takes anything away, so that a released covariance can be impossible for a "
+        "neighbour. Lemma 2 claims a delta of 0; under its own assumptions it is 1 - exp(-epsilon / 3), 0.283 at an "
+        "epsilon of 1. Over the neighbours of a table the median probability of such a release is 0.88 on synthetic "
+        "data and 0.61 on Iris."
+    ),
+    (
+        "Covariances: lemma 2 is for records of norm 1 at most, and the records are not scaled. Even where a release "
+        "is possible for both tables, one label changes its log-likelihood by up to 74.7 on synthetic data and 3.3 on "
+        "Iris; at most 0.333 is claimed. And the claim is the same in any unit of measurement, which cannot be."
+    ),
+    (
+        "Means: a changed label moves the mean of the class that the record leaves and of the one that it enters. As "
+        "(10) is printed ('leave') the second is not guarded. Even if the noise did not depend on the records, the "
+        "actual epsilon of the means would be 19.4 on synthetic data and 2.77 on Iris; 0.652 and 0.333 are claimed."
+    ),
+    (
+        "Means: the proof composes the classes as if a label changed one of them; it changes two. With both guarded "
+        "('both') the slack of lemma 1 hides it while epsilon is small: a claimed 0.333 is 0.324. From 1 on it does "
+        "not: a claimed 1 is 1.075, and 8 is 11.8."
+    ),
+    (
+        "Means: the covariance of their noise is computed from the private records, and what it tells is not paid "
+        "for. For the worst change found the actual epsilon of the means is 83 on synthetic data and 26 on Iris with "
+        "'both', 6,300 and 941 with 'leave'; 0.652 and 0.333 are claimed."
+    ),
+    "Means: at a delta of 1e-5 lemma 1 fails by itself above an epsilon of 9.39 for one mean.",
+    (
+        "Budget: it is not optimised. (23) leaves nothing over, so that (25) returns the third that the weights "
+        "started with, and the search stops in its second round. The weights are worth 1e-5 nats."
+    ),
+    (
+        "Objective: (12) is not the KL divergence. It has ln|W| for ln|Sigma + W|, so that (22) adds noise that the "
+        "budget does not ask for: in 3 dimensions the KL stays at about 0.73 nats, however large epsilon or the "
+        "table."
+    ),
+    (
+        "Neighbours: only a label may change; the features are taken as public. Where the labels come from "
+        "clustering, one changed record can change the labels of others, of which the claim says nothing."
+    ),
+)
