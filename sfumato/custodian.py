@@ -31,6 +31,7 @@ def release(
     mechanism: Mechanism = "auto",
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
     ledger: Ledger | str | Path | Literal["default"] | None = "default",
+    components: int | None = None,
     seed: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Release:
@@ -41,6 +42,7 @@ def release(
     epsilon, delta   the whole budget; nothing is spent on the side
     mechanism   "tables"; "mixture", Gaussians for numeric columns; or "auto" for the one that suits the schema
     adjacency   "add-remove" (one record more or less), "replace" or "label"
+    components  how many Gaussians a mixture without a category as target gets; by default as many as the data bear out
     ledger      where the spending is written down: by default the user's ledger (`$SFUMATO_LEDGER`); None: nowhere
     seed        for tests and studies: the release is then marked "seeded: not private" for good
     progress    called with a few words when a stage begins
@@ -58,7 +60,10 @@ def release(
     adjacency = _checked(schema, mechanism, adjacency)
     budget = Budget(epsilon, delta)
     chosen = "tables" if mechanism == "auto" else mechanism
-    plan = MECHANISMS[chosen].plan(schema, budget, adjacency)
+    if components is not None and chosen != "mixture":
+        raise RequestError("components are for mechanism mixture; leave them out")
+    settings = {} if components is None else {"components": components}
+    plan = MECHANISMS[chosen].plan(schema, budget, adjacency, settings)
     source = open_source(data, schema)
     noise = SecureNoise() if seed is None else SeededNoise(seed)
     path = default_path() if ledger == "default" else ledger

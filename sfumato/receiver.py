@@ -277,7 +277,9 @@ class Release:
         chosen = {"components": components, "steps": steps, "prior": prior}
         settings = {key: value for key, value in chosen.items() if value is not None}
         mechanism, statement = MECHANISMS[self.statement.mechanism], self.statement
-        plan = mechanism.plan(self.schema, Budget(statement.epsilon, statement.delta), statement.adjacency)
+        plan = mechanism.plan(
+            self.schema, Budget(statement.epsilon, statement.delta), statement.adjacency, self.fitted.settings
+        )
         return replace(self, fitted=mechanism.refit(self.measurements, plan, settings))
 
     def save(self, path: str | Path) -> None:

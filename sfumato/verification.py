@@ -114,7 +114,9 @@ def _replay(release: Release) -> Check:
     statement = release.statement
     try:
         mechanism = MECHANISMS[statement.mechanism]
-        plan = mechanism.plan(release.schema, Budget(statement.epsilon, statement.delta), statement.adjacency)
+        plan = mechanism.plan(
+            release.schema, Budget(statement.epsilon, statement.delta), statement.adjacency, release.fitted.settings
+        )
         again = mechanism.refit(release.measurements, plan, release.fitted.settings)
     except (SfumatoError, LookupError, ValueError, TypeError) as error:
         return Check(what, holds=False, detail=str(error))

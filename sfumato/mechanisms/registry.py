@@ -18,11 +18,19 @@ Measurements = tuple[Measurement, ...]
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Three functions of one plan. `refit` takes the settings of a fit, which cost nothing."""
+    """Three functions of one plan. Settings are what a user may choose of the plan, or of a fit, which is free."""
 
-    plan: Callable[[Schema, Budget, Adjacency], Any]
+    plan: Callable[[Schema, Budget, Adjacency, Mapping[str, Any]], Any]
     release: Callable[[Door, Any, Callable[[str], None]], Model]
     refit: Callable[[Measurements, Any, Mapping[str, Any]], Model]
+
+
+def _plan_tables(schema: Schema, budget: Budget, adjacency: Adjacency, settings: Mapping[str, Any]) -> Any:  # noqa: ARG001
+    return plan_tables(schema, budget, adjacency)
+
+
+def _plan_mixture(schema: Schema, budget: Budget, adjacency: Adjacency, settings: Mapping[str, Any]) -> Any:
+    return plan_mixture(schema, budget, adjacency, settings.get("components"))
 
 
 def _refit_tables(measurements: Measurements, plan: Any, settings: Mapping[str, Any]) -> Model:
@@ -30,12 +38,12 @@ def _refit_tables(measurements: Measurements, plan: Any, settings: Mapping[str, 
 
 
 def _refit_mixture(measurements: Measurements, plan: Any, settings: Mapping[str, Any]) -> Model:
-    if settings:
+    if settings.keys() - {"components"} or (settings and plan.search is None):
         raise RequestError(f"a mixture has nothing to set, and {', '.join(settings)} was given; see `action`")
     return refit_mixture(measurements, plan)
 
 
 MECHANISMS: Mapping[str, Mechanism] = {
-    "tables": Mechanism(plan_tables, release_tables, _refit_tables),
-    "mixture": Mechanism(plan_mixture, release_mixture, _refit_mixture),
+    "tables": Mechanism(_plan_tables, release_tables, _refit_tables),
+    "mixture": Mechanism(_plan_mixture, release_mixture, _refit_mixture),
 }

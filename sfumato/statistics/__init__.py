@@ -3,6 +3,7 @@
 A statistic is a frozen public value: what is asked, never what is answered.
 """
 
+from sfumato.statistics.boxes import Boxes
 from sfumato.statistics.cells import Cells
 from sfumato.statistics.class_sums import ClassSums
 from sfumato.statistics.damping import Damping
@@ -20,6 +21,7 @@ from sfumato.statistics.whitening import Whitening
 
 __all__ = [
     "Block",
+    "Boxes",
     "ByRule",
     "ByTarget",
     "Cells",

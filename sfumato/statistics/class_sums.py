@@ -24,7 +24,7 @@ class ClassSums:
     Formal guarantees, in units of 2**22
         add-remove   1: one record adds one vector to the sum of one class
         label        sqrt(2): it leaves the sum of one class and enters that of another, which lie in different
-                     coordinates: 1 + 1. Nothing moves where the target does not decide the class
+                     coordinates: 1 + 1. Where no target decides the class, a change of one column is a replacement
         replace      max(sqrt(2), the largest `replace` of the maps): in another class as before; in the same class two
                      vectors of one map
         The maps may differ from class to class and depend on all that was released before: no bound changes. Attained
@@ -69,10 +69,10 @@ class ClassSums:
         match adjacency:
             case Adjacency.ADD_REMOVE:
                 return float(UNIT)
-            case Adjacency.REPLACE:
+            case Adjacency.LABEL if self.parting.target is not None:
+                return math.sqrt(2) * UNIT
+            case _:
                 return max(math.sqrt(2) * UNIT, *(one.replace for one in self.maps))
-            case Adjacency.LABEL:
-                return math.sqrt(2) * UNIT if self.parting.target is not None else 0.0
 
     def __call__(self, batch: Batch) -> IntArray:
         """See `Statistic`."""

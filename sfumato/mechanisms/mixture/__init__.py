@@ -5,6 +5,7 @@ they improve; shells take over where a class is not Gaussian. The rest is post-p
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from sfumato.measurement import Door, Measurement
 from sfumato.mechanisms.mixture.actions import model_of
 from sfumato.mechanisms.mixture.planning import MixturePlan, plan_mixture
 from sfumato.mechanisms.mixture.rounds import Questions, measure_classes
+from sfumato.mechanisms.mixture.unlabelled import release_unlabelled
 from sfumato.mechanisms.record import Record
 from sfumato.models.gaussian_mixture import GaussianMixture
 from sfumato.statistics import ByTarget, ClassSums, Places, Statistic, Whitening
@@ -26,13 +28,16 @@ _SAME = 1e-3  # in whitened units: what the last digits of another processor may
 
 def release_mixture(door: Door, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
     """Measure every class, round by round, and fit its Gaussian."""
-    if plan.target is None:
-        raise NotImplementedError
+    scales = _scales(plan.places)
+    if plan.target is None and plan.search is not None:
+        found = release_unlabelled(door, plan, plan.search, scales, progress)
+        return replace(found, settings={"components": plan.search.components})
+    assert plan.target is not None  # noqa: S101 - a plan without a target has a search
     progress("finding and whitening the classes behind the door")
     parting = ByTarget(plan.target, plan.classes)
     states = measure_classes(Questions(door, plan.places, parting, plan.adjacency), plan.rounds)
     progress("fitting a Gaussian to what came out of each class")
-    return model_of(states, _scales(plan.places), plan.target)
+    return model_of(states, scales, plan.target)
 
 
 def refit_mixture(measurements: tuple[Measurement, ...], plan: MixturePlan) -> GaussianMixture:

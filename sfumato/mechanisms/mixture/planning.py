@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from sfumato.encoding import Encoder, Listed
-from sfumato.errors import BudgetError, SchemaError
+from sfumato.errors import BudgetError, RequestError, SchemaError
 from sfumato.mechanisms.mixture.design import MOST_COLUMNS
 from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
@@ -16,7 +16,12 @@ _WAVES = (0.12, 0.08)  # shares of mu squared, as are the others
 _SCORES = (0.17, 0.17)
 _PROBE = 0.06
 _LAST = (0.15, 0.25)
+_ROUNDS = (*_WAVES, *_SCORES, _PROBE, *_LAST)
+_SEARCH = (0.03, 0.02, 0.04, 0.13)  # without labels: waves, shells and boxes of all records
+_FIRST = 0.26  # and of the rounds before the last ones
 _LEAST_MU = 2.0**-17  # below it the noise leaves the lattice
+MOST_CLASSES = 1_000
+MOST_COMPONENTS = 50
 
 
 @dataclass(frozen=True)
@@ -36,14 +41,26 @@ class Rounds:
 
 
 @dataclass(frozen=True)
+class Search:
+    """Without labels: the mu of waves, shells and boxes, the rounds on what they find, and how many are wanted."""
+
+    waves: tuple[float, ...]
+    shells: float
+    boxes: float
+    first: Rounds
+    components: int | None
+
+
+@dataclass(frozen=True)
 class MixturePlan:
-    """The columns that get Gaussians, the target that parts them, and the rounds."""
+    """The columns that get Gaussians, the target that parts them or the search for what does, and the rounds."""
 
     places: Places
     target: str | None
     classes: int
     adjacency: Adjacency
     rounds: Rounds
+    search: Search | None = None
 
     @property
     def unit(self) -> float:
@@ -51,17 +68,44 @@ class MixturePlan:
         return 1.0 if self.adjacency == Adjacency.ADD_REMOVE else math.sqrt(2)
 
 
-def plan_mixture(schema: Schema, budget: Budget, adjacency: Adjacency) -> MixturePlan:
-    """The plan for a table."""
+def plan_mixture(schema: Schema, budget: Budget, adjacency: Adjacency, components: int | None = None) -> MixturePlan:
+    """The plan for a table; `components` is how many are wanted where no category parts the records."""
     codes = Encoder(schema).columns
     target = schema.target if schema.target is not None and isinstance(codes[schema.target], Listed) else None
     names = [name for name in schema.by_name if name != target]
     _refuse(schema, names)
-    mus = budget.split((*_WAVES, *_SCORES, _PROBE, *_LAST))
+    _refuse_classes(schema, target, adjacency, components)
+    places = Places.of(schema.by_name, names)
+    if target is not None:
+        mus = _split(budget, _ROUNDS)
+        return MixturePlan(places, target, codes[target].size, adjacency, Rounds.of(mus))
+    left = 1 - sum(_SEARCH) - _FIRST
+    mus = _split(budget, (*_SEARCH, *(_FIRST * share for share in _ROUNDS), *(left * share for share in _ROUNDS)))
+    found, size = len(_SEARCH), len(_ROUNDS)
+    search = Search(mus[: found - 2], mus[found - 2], mus[found - 1], Rounds.of(mus[found : found + size]), components)
+    return MixturePlan(places, None, components or 1, adjacency, Rounds.of(mus[found + size :]), search)
+
+
+def _split(budget: Budget, shares: tuple[float, ...]) -> tuple[float, ...]:
+    mus = budget.split(shares)
     if min(mus) < _LEAST_MU:
         raise BudgetError(f"epsilon {budget.epsilon} at delta {budget.delta} does not go round; raise epsilon")
-    classes = 1 if target is None else codes[target].size
-    return MixturePlan(Places.of(schema.by_name, names), target, classes, adjacency, Rounds.of(mus))
+    return mus
+
+
+def _refuse_classes(schema: Schema, target: str | None, adjacency: Adjacency, components: int | None) -> None:
+    if target is None:
+        if adjacency == Adjacency.LABEL:
+            raise SchemaError("label adjacency protects a category, and the target is none; use mechanism tables")
+        if components is not None and not 1 <= components <= MOST_COMPONENTS:
+            raise RequestError(
+                f"{components} components are asked for; ask for 1 to {MOST_COMPONENTS}, or leave it out"
+            )
+        return
+    if components is not None:
+        raise RequestError(f"the target {target!r} says which component a record is in; leave components out")
+    if Encoder(schema).columns[target].size > MOST_CLASSES:
+        raise SchemaError(f"the target {target!r} has more than {MOST_CLASSES} classes; use mechanism tables")
 
 
 def _refuse(schema: Schema, names: list[str]) -> None:

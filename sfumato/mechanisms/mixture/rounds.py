@@ -6,7 +6,7 @@ round spends does not.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,6 +64,10 @@ class Questions:
     def unit(self) -> float:
         """The sensitivity of every question in units of a record's norm."""
         return 1.0 if self.adjacency == Adjacency.ADD_REMOVE else math.sqrt(2)
+
+    def parted(self, parting: Parting) -> "Questions":
+        """The same with other classes."""
+        return replace(self, parting=parting)
 
     def ask(self, maps: Sequence[BoundedMap], mu: float) -> tuple[ClassSums, list[FloatArray], float]:
         """The sums of every class in units of a record's norm, with the sd of their noise."""
