@@ -4,8 +4,12 @@ To check the privacy of this library, read this file, `privacy/noise.py`, and th
 `statistics/`. Nothing else ever holds a private record.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from sfumato.encoding import Batch
+from sfumato.errors import RequestError
 from sfumato.measurement import Measurement
 from sfumato.privacy.accounting import noise_scale
 from sfumato.privacy.adjacency import Adjacency
@@ -14,11 +18,17 @@ from sfumato.privacy.spending import Purse
 from sfumato.sources import Source
 from sfumato.statistics import Statistic
 
+_NOTHING = np.zeros(0, dtype=np.int32)
+
 
 class Curator:
     """Holds the records of one source, and lets out measurements while the purse lasts."""
 
-    def __init__(self, source: Source, adjacency: Adjacency, purse: Purse, noise: Noise) -> None:
+    def __init__(
+        self, source: Source, adjacency: Adjacency, purse: Purse, noise: Noise, public: Sequence[str] = ()
+    ) -> None:
+        """`public` are the columns that the schema says are public; they are so under label adjacency alone."""
+        self._public = frozenset(public) if adjacency == Adjacency.LABEL else frozenset()
         self._source = source
         self._adjacency = adjacency
         self._purse = purse
@@ -29,6 +39,19 @@ class Curator:
     def measurements(self) -> tuple[Measurement, ...]:
         """Everything that came through the door, in order."""
         return tuple(self._measurements)
+
+    def features(self, names: Sequence[str]) -> Batch:
+        """Columns as they are, without noise, where schema and label adjacency say that they are public.
+
+        Formal guarantees
+            Neighbouring tables differ in the target alone, which is never among `public`, so the answer is the same for
+            both: it spends nothing.
+        """
+        if not set(names) <= self._public:
+            raise RequestError("these columns are private, and are not let out as they are")
+        batches = list(self._source.batches(tuple(names)))
+        codes = {name: np.concatenate([batch.codes[name] for batch in batches] or [_NOTHING]) for name in names}
+        return Batch(sum(batch.rows for batch in batches), codes)
 
     def measure(self, statistic: Statistic, mu: float) -> Measurement:
         """The sum of `statistic` over the records, with the Gaussian noise that makes it mu-GDP.

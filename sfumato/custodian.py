@@ -71,7 +71,8 @@ def release(
     detail = {**asdict(budget), "mechanism": chosen, "seeded": not noise.private}
     reservation = book.reserve(schema.name, adjacency, budget.units, detail) if book else None
 
-    curator = Curator(source, adjacency, Purse(budget.units), noise)
+    public = schema.features if schema.public_features else ()
+    curator = Curator(source, adjacency, Purse(budget.units), noise, public)
     model = MECHANISMS[chosen].release(curator, plan, progress)
     statement = PrivacyStatement.of(
         curator.measurements,

@@ -1,13 +1,14 @@
 """What comes through the door: a noisy sum and the law of its noise."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.encoding import Batch
 from sfumato.statistics import Statistic, statistic_from_content
 
 
@@ -45,3 +46,6 @@ class Door(Protocol):
 
     def measure(self, statistic: Statistic, mu: float) -> Measurement:
         """The answer, which is mu-GDP."""
+
+    def features(self, names: Sequence[str]) -> Batch:
+        """Columns that are public by schema and adjacency."""

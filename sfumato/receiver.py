@@ -146,7 +146,7 @@ class Release:
 
         Columns that the table does not have are summed out. A value that the model excludes gives -inf.
         """
-        return self.model.log_density(self._encoded(table), Encoder(self.schema).columns)
+        return self.model.log_density(self.encoded(table), Encoder(self.schema).columns)
 
     def predict_proba(self, table: Any) -> FloatArray:
         """The probability of every class of the target (see `classes`) given each record's other columns.
@@ -155,11 +155,11 @@ class Release:
         on a sample. A mixture answers by the likelihood of each class and its weight.
         """
         _ = self.classes  # a numeric target has none
-        return self.told(self._encoded(table))
+        return self.told(self.encoded(table))
 
     def predict(self, table: Any) -> NDArray[Any]:
         """The likeliest class of the target given each record's other columns, or the mean of a numeric target."""
-        told = self.told(self._encoded(table))
+        told = self.told(self.encoded(table))
         if told.ndim == 1:
             return told
         return np.array([self.classes[place] for place in told.argmax(axis=1)], dtype=object)
@@ -280,7 +280,7 @@ class Release:
         plan = mechanism.plan(
             self.schema, Budget(statement.epsilon, statement.delta), statement.adjacency, self.fitted.settings
         )
-        return replace(self, fitted=mechanism.refit(self.measurements, plan, settings))
+        return replace(self, fitted=mechanism.refit(self.measurements, plan, settings, None))
 
     def save(self, path: str | Path) -> None:
         """Write the bundle, whole or not at all."""
@@ -319,7 +319,8 @@ class Release:
             raise RequestError("the schema names no target, so there is nothing to predict; use condition and marginal")
         return self.schema.target
 
-    def _encoded(self, table: Any) -> Batch:
+    def encoded(self, table: Any) -> Batch:
+        """The codes of a table's records, in the columns that the schema has."""
         if kind_of(table) is None:
             raise RequestError(
                 f"a {type(table).__name__} is not a table; give an Arrow table, a pandas or a polars frame"

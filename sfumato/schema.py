@@ -244,6 +244,9 @@ class Schema(_Part):
     columns: tuple[Annotated[Column, Field(discriminator="type")], ...] = Field(min_length=1)
     target: str | None = Field(default=None, description="the column that users will predict")
     unit: Unit | None = None
+    public_features: bool = Field(
+        default=False, description="whether every column but the target may be published as it is; for label adjacency"
+    )
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:

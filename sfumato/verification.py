@@ -2,11 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from sfumato.encoding import Encoder
 from sfumato.errors import SfumatoError
 from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.privacy.accounting import Budget, delta_of, noise_scale
+from sfumato.privacy.adjacency import Adjacency
 from sfumato.privacy.spending import UNITS_PER_MU_SQUARED, units_of
 from sfumato.privacy.statement import item_of
 from sfumato.receiver import Release
@@ -25,17 +27,18 @@ class Check:
     detail: str
 
 
-def verify(release: Release) -> list[Check]:
+def verify(release: Release, features: Any = None) -> list[Check]:
     """Every check of a release whose bytes and hashes have been checked by opening it.
 
     What it shows: the noise that each measurement names is what its statistic, its adjacency and its mu ask for; all of
     them together keep the (epsilon, delta) that the statement claims; the tables are those that schema, budget and
     earlier answers ask for; and a fresh fit to the recorded answers says the same of the table, so nothing else went
     into the model. What it cannot show:
-    that the noise was drawn as named. For that trust the custodian's copy of the library: its tests are public.
+    that the noise was drawn as named. For that trust the custodian's copy of the library: its tests are public. A
+    release that was fitted with public features is fitted anew only where `features`, that table, is given.
     """
-    checks = (_noise, _shape, _items, _budget, _claim, _schema, _replay, _seed)
-    return [check(release) for check in checks]
+    checks = (_noise, _shape, _items, _budget, _claim, _schema)
+    return [*(check(release) for check in checks), *_replay(release, features), _seed(release)]
 
 
 def _noise(release: Release) -> Check:
@@ -108,20 +111,24 @@ def _grids(part: Cells | Gradient) -> list[tuple[str, Grid]]:
     return [(part.target, part.grid), *looked_up]
 
 
-def _replay(release: Release) -> Check:
-    """Whether tables and model follow from schema, budget and answers alone."""
+def _replay(release: Release, features: Any) -> list[Check]:
+    """Whether questions and model follow from schema, budget and answers alone, and from public features if any."""
     what = "model follows from the measurements"
     statement = release.statement
+    with_features = statement.mechanism == "mixture" and statement.adjacency == Adjacency.LABEL
+    if with_features and release.schema.public_features and features is None:
+        return []
+    batch = None if features is None else release.encoded(features)
     try:
         mechanism = MECHANISMS[statement.mechanism]
         plan = mechanism.plan(
             release.schema, Budget(statement.epsilon, statement.delta), statement.adjacency, release.fitted.settings
         )
-        again = mechanism.refit(release.measurements, plan, release.fitted.settings)
+        again = mechanism.refit(release.measurements, plan, release.fitted.settings, batch)
     except (SfumatoError, LookupError, ValueError, TypeError) as error:
-        return Check(what, holds=False, detail=str(error))
+        return [Check(what, holds=False, detail=str(error))]
     off = again.distance(release.fitted) if type(again) is type(release.fitted) else 1.0
-    return Check(what, off <= _SAME, f"fitted anew; farthest off by {off:.1g}")
+    return [Check(what, off <= _SAME, f"fitted anew; farthest off by {off:.1g}")]
 
 
 def _seed(release: Release) -> Check:

@@ -1,7 +1,8 @@
 """A door that answers with what the curator once answered, so that anyone can fit a release anew."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from sfumato.encoding import Batch
 from sfumato.errors import BundleError
 from sfumato.measurement import Measurement
 from sfumato.statistics import Statistic
@@ -17,9 +18,18 @@ def equal(asked: Statistic, recorded: Statistic) -> bool:
 class Record:
     """The recorded answers in order; a question must be `same` as the recorded one, and cost the same."""
 
-    def __init__(self, measurements: tuple[Measurement, ...], same: Same = equal) -> None:
+    def __init__(
+        self, measurements: tuple[Measurement, ...], same: Same = equal, features: Batch | None = None
+    ) -> None:
         self.left = list(measurements)
         self._same = same
+        self._features = features
+
+    def features(self, names: Sequence[str]) -> Batch:
+        """The public features, if they were given."""
+        if self._features is None or not set(names) <= set(self._features.codes):
+            raise BundleError("this release was fitted with the public features; give them to fit it anew")
+        return self._features
 
     def measure(self, statistic: Statistic, mu: float) -> Measurement:
         """The next recorded answer."""

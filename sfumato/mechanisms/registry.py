@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.encoding import Batch
 from sfumato.errors import RequestError
 from sfumato.measurement import Door, Measurement
 from sfumato.mechanisms.mixture import plan_mixture, refit_mixture, release_mixture
@@ -22,7 +23,7 @@ class Mechanism:
 
     plan: Callable[[Schema, Budget, Adjacency, Mapping[str, Any]], Any]
     release: Callable[[Door, Any, Callable[[str], None]], Model]
-    refit: Callable[[Measurements, Any, Mapping[str, Any]], Model]
+    refit: Callable[[Measurements, Any, Mapping[str, Any], Batch | None], Model]
 
 
 def _plan_tables(schema: Schema, budget: Budget, adjacency: Adjacency, settings: Mapping[str, Any]) -> Any:  # noqa: ARG001
@@ -33,14 +34,14 @@ def _plan_mixture(schema: Schema, budget: Budget, adjacency: Adjacency, settings
     return plan_mixture(schema, budget, adjacency, settings.get("components"))
 
 
-def _refit_tables(measurements: Measurements, plan: Any, settings: Mapping[str, Any]) -> Model:
+def _refit_tables(measurements: Measurements, plan: Any, settings: Mapping[str, Any], _: Batch | None) -> Model:
     return refit_tables(measurements, plan, Fit(**settings))
 
 
-def _refit_mixture(measurements: Measurements, plan: Any, settings: Mapping[str, Any]) -> Model:
+def _refit_mixture(measurements: Measurements, plan: Any, settings: Mapping[str, Any], features: Batch | None) -> Model:
     if settings.keys() - {"components"} or (settings and plan.search is None):
         raise RequestError(f"a mixture has nothing to set, and {', '.join(settings)} was given; see `action`")
-    return refit_mixture(measurements, plan)
+    return refit_mixture(measurements, plan, features)
 
 
 MECHANISMS: Mapping[str, Mechanism] = {

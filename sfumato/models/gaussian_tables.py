@@ -2,27 +2,34 @@
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.encoding import Codes, Measured
+from sfumato.errors import RequestError
 from sfumato.models.gaussian_mixture import GaussianMixture
 from sfumato.models.gaussians import FloatArray, Gaussians
 
 _BARS = 40
 _BAND = (0.025, 0.975)
 _PUSHED = 100  # draws that are pushed through a question
-_NODES = 400  # quantiles over which a mean is taken
 
 
 def drawn(model: GaussianMixture, most: int = _PUSHED) -> Iterator[GaussianMixture]:
-    """The model with each of some draws from the posterior in place of its parameters."""
+    """The model with each of some draws from the posterior in place of its parameters.
+
+    A draw that gives the condition no probability is left out.
+    """
     counts, means, covs = model.draws.counts, model.draws.means, model.draws.covs
     for s in range(min(most, len(counts))):
         gaussians = Gaussians(np.arange(model.classes), counts[s] / counts[s].sum(), means[s], covs[s])
-        yield replace(model, actions=dict.fromkeys(model.actions, gaussians), size=float(counts[s].sum()))
+        one = replace(model, actions=dict.fromkeys(model.actions, gaussians), size=float(counts[s].sum()))
+        with suppress(RequestError):
+            _ = one.gaussians
+            yield one
 
 
 def marginal_of(model: GaussianMixture, column: str, codes: Codes) -> pa.Table:
@@ -45,25 +52,19 @@ def marginal_of(model: GaussianMixture, column: str, codes: Codes) -> pa.Table:
 
 def _bars(model: GaussianMixture, column: str, ends: FloatArray) -> FloatArray:
     """The probability between ends; what lies beyond the first and the last is clamped there."""
-    up_to = model.gaussians.cdf(model.columns.index(column), ends[1:-1])
-    return np.diff(up_to, prepend=0.0, append=1.0)
+    return np.diff(model.up_to(column, ends[1:-1]), prepend=0.0, append=1.0)
 
 
 def _with_band(known: FloatArray, others: list[FloatArray]) -> dict[str, FloatArray]:
-    low, high = np.quantile(np.array(others), _BAND, axis=0)
+    low, high = np.quantile(np.array([known, *others]), _BAND, axis=0)
     return {"probability": known, "low": np.minimum(low, known), "high": np.maximum(high, known)}
 
 
 def mean_of(model: GaussianMixture, column: str) -> tuple[float, float, float]:
-    """The mean of a column, clamped and rounded as its values are, and the ends of its 95 % interval."""
-    mean = _mean(model, column)
-    low, high = np.quantile([_mean(one, column) for one in drawn(model)], _BAND)
+    """The mean of a column, clamped as its values are, and the ends of its 95 % interval."""
+    mean = model.mean(column)
+    low, high = np.quantile([mean, *(one.mean(column) for one in drawn(model))], _BAND)
     return mean, min(mean, float(low)), max(mean, float(high))
-
-
-def _mean(model: GaussianMixture, column: str) -> float:
-    shares = (np.arange(_NODES) + 0.5) / _NODES
-    return float(model.quantile(column, shares, model.scales[column]).mean())
 
 
 def parameter_table(model: GaussianMixture, labels: pa.Array, level: float) -> pa.Table:
@@ -72,6 +73,8 @@ def parameter_table(model: GaussianMixture, labels: pa.Array, level: float) -> p
     The intervals are for the class's own moments, the fit to its records that nobody may see; in the units of the
     columns, or of the logarithm where a column's scale is one.
     """
+    if model.given:
+        raise RequestError("parameters are those of all records; ask the release without a condition")
     gaussians = model.actions["mixture"]
     order = np.argsort(gaussians.owner)
     weights, draws = gaussians.weights[order], model.draws

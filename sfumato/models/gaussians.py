@@ -5,6 +5,7 @@ Conditions leave it a mixture of Gaussians: a column that is fixed has no varian
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,10 +18,15 @@ from sfumato.errors import RequestError
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_SLICES = 32  # of equal probability, into which a range is cut
+SLICES = 32  # of equal probability, into which a range is cut
 _NO_VARIANCE = 1e-18  # on a scale from 0 to 1: the column is fixed
+_SAME = 1e-6  # a place this near to the value of a fixed column is that value
 _NO_WEIGHT = 1e-9
+_NO_MASS = 1e-290  # of a range; 36 deviations off
 _BISECTIONS = 60
+_NARROW = 2.0  # slices whose density changes by less than about e to this are integrated by Gauss and Legendre's rule
+_NODES, _SHARES = np.polynomial.legendre.leggauss(12)
+_DEVIATIONS = np.linspace(-6, 6, 61)  # at which a normal law is looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,17 +87,21 @@ class Gaussians:
             fixed = np.diag(cov)[columns] <= _NO_VARIANCE
             away = places - mean[columns]
             joint[:, k] = log_weights[k] + _log_normal(away[:, ~fixed], cov[np.ix_(columns[~fixed], columns[~fixed])])
-            joint[(np.abs(away[:, fixed]) > 1e-6).any(axis=1), k] = -np.inf
+            joint[(np.abs(away[:, fixed]) > _SAME).any(axis=1), k] = -np.inf
         return joint
 
-    def given_points(self, column: int, points: FloatArray) -> tuple["Gaussians", float]:
-        """Given that a column has one of these values: exact; and the log density of the condition."""
+    def given_points(self, column: int, points: FloatArray, widths: FloatArray) -> tuple["Gaussians", float]:
+        """Given that a column has one of these values: exact; and the log probability of the condition.
+
+        A value stands for a step of the scale that is `widths` wide.
+        """
         sd, mean = self.sds[:, column], self.means[:, column]
         parts, logs = [], []
-        for point in points:
+        for point, width in zip(points, widths, strict=True):
             with np.errstate(divide="ignore", invalid="ignore"):
-                z = np.where(sd > 0, (point - mean) / sd, np.where(np.abs(point - mean) < 1e-6, 0.0, np.inf))
-                logs.append(np.log(self.weights) - 0.5 * z * z - np.log(np.where(sd > 0, sd, 1.0)))
+                z = np.where(sd > 0, (point - mean) / sd, np.where(np.abs(point - mean) <= _SAME, 0.0, np.inf))
+                height = np.where(sd > 0, width / (math.sqrt(2 * math.pi) * sd), 1.0)
+                logs.append(np.log(self.weights) - 0.5 * z * z + np.log(height))
             parts.append(self._moved(column, np.full(len(mean), point), np.zeros(len(mean))))
         log_weights = np.concatenate(logs)
         top = log_weights.max()
@@ -103,7 +113,7 @@ class Gaussians:
         kept = weights > 0
         total = float(weights[kept].sum())
         mixture = Gaussians(owner[kept], weights[kept] / total, means[kept], covs[kept])
-        return mixture, float(top) + math.log(total) - 0.5 * math.log(2 * math.pi)
+        return mixture, float(top) + math.log(total)
 
     def _moved(self, column: int, point: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Means and covariances when a column gets another mean and variance and the others follow by regression."""
@@ -119,7 +129,7 @@ class Gaussians:
         """The probability of a range of a column in every component."""
         return _between(self.means[:, column], self.sds[:, column], low, high)
 
-    def given_range(self, column: int, low: float, high: float) -> "Gaussians":
+    def given_range(self, column: int, low: float, high: float, slices: int = SLICES) -> "Gaussians":
         """Given that a column lies in a range, as slices of equal probability.
 
         Each slice has the mean and variance of the normal law inside it and the other columns follow by regression, so
@@ -128,10 +138,10 @@ class Gaussians:
         mean, sd = self.means[:, column], self.sds[:, column]
         weights = self.weights * self.mass(column, low, high)
         kept = np.flatnonzero(weights > _NO_WEIGHT * weights.max(initial=0.0))
-        if weights.max(initial=0.0) <= 0:
+        if weights.max(initial=0.0) <= _NO_MASS:
             raise RequestError("the released mixture gives this condition no probability; ask for a wider one")
         few = Gaussians(self.owner[kept], weights[kept] / weights[kept].sum(), self.means[kept], self.covs[kept])
-        slices = 1 if (sd[kept] <= math.sqrt(_NO_VARIANCE)).all() else _SLICES
+        slices = 1 if (sd[kept] <= math.sqrt(_NO_VARIANCE)).all() else slices
         parts = [few._moved(column, *part) for part in _slices(mean[kept], sd[kept], low, high, slices)]
         means, covs = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
         return Gaussians(np.tile(few.owner, slices), np.tile(few.weights, slices) / slices, means, covs)
@@ -175,15 +185,18 @@ class Gaussians:
         cov = np.einsum("k,kab->ab", self.weights, self.covs) + (self.weights[:, None] * away).T @ away
         return mean, cov
 
-    def told(self, places: FloatArray, columns: IntArray, column: int) -> FloatArray:
-        """The mean of a column given others (records x columns)."""
+    def told(self, places: FloatArray, columns: IntArray, column: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What a column is given others (records x columns): shares and means (records x components), and deviations.
+
+        By regression in every component.
+        """
         share = np.exp(_normalised(self.log_joint(places, columns), self.weights))
-        told = np.empty_like(share)
+        means, sds = np.empty_like(share), np.empty(len(self.weights))
         for k, (mean, cov) in enumerate(zip(self.means, self.covs, strict=True)):
-            inside = cov[np.ix_(columns, columns)]
-            slope = np.linalg.lstsq(inside, cov[columns, column], rcond=1e-12)[0]
-            told[:, k] = mean[column] + (places - mean[columns]) @ slope
-        return np.asarray((share * told).sum(axis=1))
+            slope = np.linalg.pinv(cov[np.ix_(columns, columns)], rcond=1e-12, hermitian=True) @ cov[columns, column]
+            means[:, k] = mean[column] + (places - mean[columns]) @ slope
+            sds[k] = math.sqrt(max(cov[column, column] - slope @ cov[columns, column], 0.0))
+        return share, means, sds
 
     def class_probabilities(self, places: FloatArray, columns: IntArray, classes: int) -> FloatArray:
         """The probability of every class given the named columns of each record."""
@@ -221,12 +234,32 @@ class Gaussians:
 
 
 def gaussian_kl(mean: FloatArray, cov: FloatArray, other_mean: FloatArray, other_cov: FloatArray) -> float:
-    """KL(N(mean, cov) || N(other_mean, other_cov))."""
-    factor = np.linalg.cholesky(other_cov)
+    """KL(N(mean, cov) || N(other_mean, other_cov)).
+
+    A column that both fix at the same value adds nothing; one that they do not share makes it infinite.
+    """
+    fixed, also_fixed = (np.diag(one) <= _NO_VARIANCE for one in (cov, other_cov))
+    if not np.array_equal(fixed, also_fixed) or (np.abs(mean - other_mean)[fixed] > _SAME).any():
+        return math.inf
+    left = np.ix_(~fixed, ~fixed)
+    mean, cov, other_mean, other_cov = mean[~fixed], cov[left], other_mean[~fixed], other_cov[left]
+    try:
+        factor = np.linalg.cholesky(other_cov)
+    except np.linalg.LinAlgError:  # the other one has no density
+        return math.inf
     turned = np.linalg.solve(factor, np.linalg.solve(factor, cov).T)
     away = np.linalg.solve(factor, mean - other_mean)
     log_det = np.linalg.slogdet(turned)[1]
     return float(0.5 * (np.trace(turned) - len(mean) - log_det + away @ away))
+
+
+def over_normal(value: Callable[[FloatArray], FloatArray], means: FloatArray, sds: FloatArray) -> FloatArray:
+    """The mean of a function of normal variables, by the trapezoidal rule; smooth functions are almost exact."""
+    heights = np.exp(-0.5 * _DEVIATIONS**2)
+    total = np.zeros(np.broadcast_shapes(means.shape, sds.shape))
+    for z, height in zip(_DEVIATIONS, heights / heights.sum(), strict=True):
+        total += height * value(means + z * sds)
+    return total
 
 
 def log_sum(values: FloatArray) -> FloatArray:
@@ -285,18 +318,26 @@ def _slices(
 
 
 def _truncated(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance of a standard normal variable between two ends; a narrow slice is taken as uniform."""
+    """Mean and variance of a standard normal variable between two ends, of which the left is below 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        middle, width = (left + right) / 2, right - left
+        narrow = width * (1 + np.abs(middle)) < _NARROW
         log_mass = log_ndtr(right) + np.log1p(-np.exp(log_ndtr(left) - log_ndtr(right)))
         low, high = (
             np.where(np.isfinite(end), np.exp(-0.5 * end * end - log_mass), 0.0) / math.sqrt(2 * math.pi)
             for end in (left, right)
         )
-        mean = low - high
         ends = np.where(np.isfinite(left), left, 0.0) * low - np.where(np.isfinite(right), right, 0.0) * high
-        variance = 1 + ends - mean**2
-        width = right - left
-        uniform = ~np.isfinite(mean) | ~np.isfinite(variance) | (width < 0.02)
-        middle = (left + right) / 2
-    mean = np.where(uniform, middle, mean).clip(left, right)
-    return mean, np.where(uniform, width**2 / 12, np.clip(variance, 0.0, 1.0))
+        away, inside = _integrated(np.where(narrow, middle, 0.0), np.where(narrow, width, 0.0))
+        mean = np.where(narrow, middle + away, low - high)
+        variance = np.where(narrow, inside, 1 + ends - mean**2)
+    return mean.clip(left, right), np.clip(variance, 0.0, 1.0)
+
+
+def _integrated(middle: FloatArray, width: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean, from the middle, and variance inside narrow slices, where differences of the normal law would cancel."""
+    away = 0.5 * width * _NODES[:, None]
+    density = _SHARES[:, None] * np.exp(-away * (middle + 0.5 * away))
+    density /= density.sum(axis=0)
+    mean = (density * away).sum(axis=0)
+    return mean, (density * (away - mean) ** 2).sum(axis=0)

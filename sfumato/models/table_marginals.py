@@ -68,13 +68,19 @@ def piece_values(column: str, codes: Codes, pieces: "Pieces") -> tuple[FloatArra
 
 
 def pieces_up_to(codes: Measured, pieces: "Pieces", share: FloatArray, numbers: FloatArray) -> FloatArray:
-    """The probability at or below each number, of a column whose pieces have these shares."""
-    inside = np.full(len(pieces.starts), _ALMOST_ONE)
-    least = codes.read(codes.decode(pieces.starts.astype(np.int32), np.zeros(len(inside))))
-    greatest = codes.read(codes.decode((pieces.stops - 1).astype(np.int32), inside))
-    known = ~np.isnan(least)
-    least, width, share = least[known], (greatest - least)[known] + codes.whole, share[known] / share[known].sum()
-    below = (np.floor(numbers) + 1 if codes.whole else numbers)[:, None] - least
-    part = np.where(width > 0, below / np.where(width > 0, width, 1.0), below >= 0)
-    up_to: FloatArray = np.clip(part, 0.0, 1.0) @ share
+    """The probability at or below each number, of a column whose pieces have these shares.
+
+    Among the records that have a value. The codes of a piece are alike, and so are the values of a step.
+    """
+    known = pieces.starts < codes.steps + len(codes.atoms)
+    if share[known].sum() <= 0:
+        raise RequestError("no record has a value of this column under this condition; ask for a wider one")
+    starts, stops, share = pieces.starts[known], pieces.stops[known], share[known] / share[known].sum()
+    last = np.floor(numbers) if codes.whole else numbers
+    step = codes.steps_of(last)
+    left, right = codes.ends(step), codes.ends(step + 1)
+    below = step + np.clip((last + codes.whole - left) / (right - left), 0.0, 1.0)
+    atoms_below = codes.steps + np.searchsorted(codes.atoms, numbers, side="right")
+    reached = np.where(starts < codes.steps, below[:, None], atoms_below[:, None])
+    up_to: FloatArray = np.clip((reached - starts) / (stops - starts), 0.0, 1.0) @ share
     return up_to

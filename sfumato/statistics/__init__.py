@@ -10,6 +10,7 @@ from sfumato.statistics.damping import Damping
 from sfumato.statistics.features import Features, Lookup, Softmax
 from sfumato.statistics.gradient import Gradient
 from sfumato.statistics.grid import Grid
+from sfumato.statistics.leaves import Leaves
 from sfumato.statistics.parting import ByRule, ByTarget, Parting
 from sfumato.statistics.places import Places
 from sfumato.statistics.scores import Hampel, Lift
@@ -31,6 +32,7 @@ __all__ = [
     "Gradient",
     "Grid",
     "Hampel",
+    "Leaves",
     "Lift",
     "Lookup",
     "Parting",

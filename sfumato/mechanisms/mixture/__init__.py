@@ -9,11 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.encoding import Measured
+from sfumato.encoding import Batch, Measured
 from sfumato.encoding.codes import codes_of
 from sfumato.errors import BundleError
 from sfumato.measurement import Door, Measurement
 from sfumato.mechanisms.mixture.actions import model_of
+from sfumato.mechanisms.mixture.label_table import release_label_table
 from sfumato.mechanisms.mixture.planning import MixturePlan, plan_mixture
 from sfumato.mechanisms.mixture.rounds import Questions, measure_classes
 from sfumato.mechanisms.mixture.unlabelled import release_unlabelled
@@ -33,6 +34,9 @@ def release_mixture(door: Door, plan: MixturePlan, progress: Callable[[str], Non
         found = release_unlabelled(door, plan, plan.search, scales, progress)
         return replace(found, settings={"components": plan.search.components})
     assert plan.target is not None  # noqa: S101 - a plan without a target has a search
+    if plan.labels is not None:
+        features = door.features(plan.places.names)
+        return release_label_table(door, features, plan, plan.target, plan.labels, scales, progress)
     progress("finding and whitening the classes behind the door")
     parting = ByTarget(plan.target, plan.classes)
     states = measure_classes(Questions(door, plan.places, parting, plan.adjacency), plan.rounds)
@@ -40,9 +44,14 @@ def release_mixture(door: Door, plan: MixturePlan, progress: Callable[[str], Non
     return model_of(states, scales, plan.target)
 
 
-def refit_mixture(measurements: tuple[Measurement, ...], plan: MixturePlan) -> GaussianMixture:
-    """Fit the model anew to what was once released; every question must be the one that the answers before ask for."""
-    record = Record(measurements, _near)
+def refit_mixture(
+    measurements: tuple[Measurement, ...], plan: MixturePlan, features: Batch | None = None
+) -> GaussianMixture:
+    """Fit the model anew to what was once released; every question must be the one that the answers before ask for.
+
+    `features` are the public features, where the release was made with them.
+    """
+    record = Record(measurements, _near, features)
     model = release_mixture(record, plan, lambda _: None)
     if record.left:
         raise BundleError("there are more measurements than the budget asks for; use the version that made the bundle")
@@ -81,7 +90,7 @@ def _without_digits(question: ClassSums) -> tuple[object, list[Whitening]]:
     return bare(question.to_content()), found
 
 
-_DIGITS = ("frequencies", "offsets")  # numbers that follow from earlier answers, like the whitenings
+_DIGITS = ("frequencies", "offsets", "tree")  # numbers that follow from earlier answers, like the whitenings
 
 
 def _apart(one: Whitening, other: Whitening) -> float:

@@ -8,7 +8,7 @@ from sfumato.mechanisms.chance import Chance
 from sfumato.mechanisms.mixture.symmetric import FloatArray
 
 MOST_COMPONENTS = 10  # that are tried where their number is not given
-_STARTS = 12
+_STARTS, _FINALISTS = 12, 3
 _SHORT, _LONG = 15, 100
 _ROUGH = 0.2  # relative error of a box that the Gaussians are not blamed for
 _CLEAR = 3.0  # noise deviations from which a box counts as filled
@@ -22,7 +22,7 @@ class Component(NamedTuple):
     cov: FloatArray
 
 
-class _Filled(NamedTuple):
+class Filled(NamedTuple):
     """The boxes that hold something: where they are, how much, and the variance of a place inside a box."""
 
     centres: FloatArray
@@ -39,7 +39,7 @@ def find_components(
     best: tuple[float, list[Component]] = (np.inf, [])
     for k in tried:
         filled = _filled(centres, counts, noise, side, k)
-        found = _fitted(filled, k, rng)
+        found = fitted(filled, k, rng)[1]
         expected = total * _share_of_boxes(centres, found, filled.inside)
         variance = noise**2 + expected + (_ROUGH * expected) ** 2
         misfit = float(((counts - expected) ** 2 / variance).sum())
@@ -50,21 +50,21 @@ def find_components(
     return best[1]
 
 
-def _filled(centres: FloatArray, counts: FloatArray, noise: float, side: float, number: int) -> _Filled:
+def _filled(centres: FloatArray, counts: FloatArray, noise: float, side: float, number: int) -> Filled:
     """The boxes above the noise, at least as many as components are wanted."""
     threshold = min(_CLEAR * noise, float(np.partition(counts, -min(number, len(counts)))[-min(number, len(counts))]))
     on = counts >= threshold
-    return _Filled(centres[on], np.maximum(counts[on], 1e-6), side**2 / 12)
+    return Filled(centres[on], np.maximum(counts[on], 1e-6), side**2 / 12)
 
 
-def _fitted(filled: _Filled, number: int, rng: Chance) -> list[Component]:
-    """Expectation and maximisation from several starts, the likeliest one to the end."""
+def fitted(filled: Filled, number: int, rng: Chance) -> tuple[float, list[Component]]:
+    """Expectation and maximisation from several starts, the likeliest ones to the end; the mean log-likelihood too."""
     short = [_maximised(filled, _start(filled, number, rng), _SHORT) for _ in range(_STARTS)]
-    likeliest = max(short, key=lambda one: one[0])[1]
-    return _maximised(filled, likeliest, _LONG)[1]
+    likeliest = sorted(short, key=lambda one: -one[0])[:_FINALISTS]
+    return max((_maximised(filled, one, _LONG) for _, one in likeliest), key=lambda one: one[0])
 
 
-def _start(filled: _Filled, number: int, rng: Chance) -> list[Component]:
+def _start(filled: Filled, number: int, rng: Chance) -> list[Component]:
     """Centres drawn far from each other, with equal spread."""
     share = filled.mass / filled.mass.sum()
     chosen = [filled.centres[rng.choice(len(share), p=share)]]
@@ -77,7 +77,8 @@ def _start(filled: _Filled, number: int, rng: Chance) -> list[Component]:
     return [Component(1 / number, one, spread * np.eye(len(one))) for one in chosen]
 
 
-def _log_fit(centres: FloatArray, components: list[Component]) -> FloatArray:
+def log_fit(centres: FloatArray, components: list[Component]) -> FloatArray:
+    """log of weight times density of every component (places x components)."""
     fit = np.empty((len(centres), len(components)))
     for k, (weight, mean, cov) in enumerate(components):
         factor = np.linalg.cholesky(cov)
@@ -87,11 +88,11 @@ def _log_fit(centres: FloatArray, components: list[Component]) -> FloatArray:
     return fit
 
 
-def _maximised(filled: _Filled, components: list[Component], steps: int) -> tuple[float, list[Component]]:
+def _maximised(filled: Filled, components: list[Component], steps: int) -> tuple[float, list[Component]]:
     """Components after some steps, and their likelihood."""
     share, likelihood = filled.mass / filled.mass.sum(), -np.inf
     for _ in range(steps):
-        fit = _log_fit(filled.centres, components)
+        fit = log_fit(filled.centres, components)
         top = fit.max(1, keepdims=True)
         log_total = top[:, 0] + np.log(np.exp(fit - top).sum(1))
         owned = np.exp(fit - log_total[:, None]) * share[:, None]
@@ -103,7 +104,7 @@ def _maximised(filled: _Filled, components: list[Component], steps: int) -> tupl
     return likelihood, components
 
 
-def _moments(filled: _Filled, owned: FloatArray) -> Component:
+def _moments(filled: Filled, owned: FloatArray) -> Component:
     weight = max(float(owned.sum()), 1e-9)
     mean = owned @ filled.centres / weight
     away = filled.centres - mean
@@ -114,6 +115,6 @@ def _moments(filled: _Filled, owned: FloatArray) -> Component:
 def _share_of_boxes(centres: FloatArray, components: list[Component], inside: float) -> FloatArray:
     """The share of the records in every box."""
     wide = [Component(weight, mean, cov + inside * np.eye(len(mean))) for weight, mean, cov in components]
-    density = np.exp(_log_fit(centres, wide)).sum(1)
+    density = np.exp(log_fit(centres, wide)).sum(1)
     shares: FloatArray = density / max(float(density.sum()), 1e-300)
     return shares

@@ -61,6 +61,7 @@ class MixturePlan:
     adjacency: Adjacency
     rounds: Rounds
     search: Search | None = None
+    labels: float | None = None  # mu of the counts of labels, where the features are public
 
     @property
     def unit(self) -> float:
@@ -76,6 +77,8 @@ def plan_mixture(schema: Schema, budget: Budget, adjacency: Adjacency, component
     _refuse(schema, names)
     _refuse_classes(schema, target, adjacency, components)
     places = Places.of(schema.by_name, names)
+    if target is not None and adjacency == Adjacency.LABEL and schema.public_features:
+        return MixturePlan(places, target, codes[target].size, adjacency, Rounds((), (), 0.0, ()), None, budget.mu)
     if target is not None:
         mus = _split(budget, _ROUNDS)
         return MixturePlan(places, target, codes[target].size, adjacency, Rounds.of(mus))

@@ -55,12 +55,16 @@ class Prior:
 
 
 class Points(NamedTuple):
-    """Points of the parameter space: counts, means, roots of covariances, logs of their volume changes."""
+    """Points of the parameter space: counts, means, roots of covariances, logs of their volume changes.
+
+    `bends` is the log of how much volume of covariances a unit of local coordinates holds, relative to the centre.
+    """
 
     counts: FloatArray
     means: FloatArray
     roots: FloatArray
     volumes: FloatArray
+    bends: FloatArray
 
 
 class Draws(NamedTuple):
@@ -118,11 +122,12 @@ class ClassPosterior:
         values = np.clip(values, -12, 12)
         root = np.matmul(vectors * np.exp(values / 2)[:, None, :], vectors.transpose(0, 2, 1))
         counts = self.count * np.exp(np.clip(theta[:, 0], -5, 5))
-        return Points(counts, self.mean + theta[:, 1 : 1 + d] @ self.root.T, self.root @ root, values.sum(1))
+        means = self.mean + theta[:, 1 : 1 + d] @ self.root.T
+        return Points(counts, means, self.root @ root, values.sum(1), _bends(values))
 
     def residuals(self, points: Points) -> tuple[FloatArray, FloatArray]:
         """How far scores and priors are off at each point, in their deviations; and the log sd of every column."""
-        prior, (counts, means, roots, _) = self.prior, points
+        prior, (counts, means, roots, *_) = self.prior, points
         rows = [
             (score.value - counts[:, None] * expected_score(score.one, means, roots)) / score.deviation
             for score in self.scores
@@ -137,7 +142,8 @@ class ClassPosterior:
         """Minus the log posterior at each point, up to a constant."""
         rows, log_sd = self.residuals(points)
         log_det = 2 * np.linalg.slogdet(self.root)[1] + points.volumes
-        surprise: FloatArray = 0.5 * np.einsum("sr,sr->s", rows, rows) - self._tightness * (log_det - 2 * log_sd.sum(1))
+        tight = self._tightness * (log_det - 2 * log_sd.sum(1))
+        surprise: FloatArray = 0.5 * np.einsum("sr,sr->s", rows, rows) - tight - points.bends
         return surprise
 
     def _system(self) -> tuple[FloatArray, FloatArray, float]:
@@ -294,3 +300,15 @@ class ClassPosterior:
         wide += (weights[:, None] * (means - middle)).T @ (means - middle)
         count = float(np.exp(weights @ np.log(counts)))
         return Action(count, mean, cov, float(0.5 * weights @ each), middle, wide)
+
+
+def _bends(values: FloatArray) -> FloatArray:
+    """log prod_{i<j} sinh(x) / x, x = (e_i - e_j) / 2: the Jacobian of the exponential of a symmetric matrix.
+
+    Up to the factor |S|^((d+1)/2), which the prior of correlations takes in.
+    """
+    i, j = np.triu_indices(values.shape[1], 1)
+    x = np.abs(values[:, i] - values[:, j]) / 2
+    log_sinh = x + np.log1p(-np.exp(-2 * np.maximum(x, 1e-3))) - np.log(2 * np.maximum(x, 1e-3))
+    bends: FloatArray = np.where(x > 1e-3, log_sinh, 0.0).sum(1)
+    return bends
