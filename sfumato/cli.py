@@ -133,6 +133,9 @@ def release(
     delta: Annotated[float, typer.Option(help="what the promise may exceed epsilon's factor by")] = 1e-6,
     mechanism: Annotated[str, typer.Option(help="auto, tables or mixture")] = "auto",
     adjacency: Annotated[Adjacency, typer.Option(help="the change that nobody may notice")] = Adjacency.ADD_REMOVE,
+    components: Annotated[
+        int | None, typer.Option(help="Gaussians of a mixture without a category as target; by default as many as show")
+    ] = None,
     ledger: LedgerFile = None,
     seed: Annotated[int | None, typer.Option(help="for tests and studies: marks the release as not private")] = None,
 ) -> None:
@@ -152,6 +155,7 @@ def release(
             delta=delta,
             mechanism=mechanism,  # type: ignore[arg-type]
             adjacency=adjacency,
+            components=components,
             ledger=book,
             seed=seed,
             progress=progress,
@@ -175,6 +179,9 @@ def sample(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="add what the release tells of the target of each row, as columns")
     ] = False,
+    action: Annotated[
+        str | None, typer.Option(help="of a Gaussian mixture: mixture, wide (covers doubt) or detailed (heavy tails)")
+    ] = None,
 ) -> None:
     """Draw a synthetic table from a bundle. More rows train better learners and are no less private.
 
@@ -183,6 +190,7 @@ def sample(
     from sfumato import conditions, receiver, tabular
 
     released = receiver.open_release(bundle)
+    released = released.action(action) if action else released
     wanted = conditions.parse_given(given) if given else None
     total = released.size if rows is None else rows
     with Progress(
@@ -219,16 +227,21 @@ def inspect(bundle: Bundle) -> None:
 
 @app.command()
 @told
-def verify(bundle: Bundle) -> None:
+def verify(
+    bundle: Bundle,
+    features: Annotated[
+        Path | None, typer.Option(help="the public features, where a release was fitted with them: Parquet or CSV")
+    ] = None,
+) -> None:
     """Recompute hashes, format and the whole claim of a bundle from the bundle alone.
 
     Example: `sfumato verify stays.sfumato`
     """
-    from sfumato import receiver, verification
+    from sfumato import receiver, tabular, verification
 
     released = receiver.open_release(bundle)
     _print_check(verification.Check("every byte as it was written", holds=True, detail="hashes agree"))
-    checks = verification.verify(released)
+    checks = verification.verify(released, None if features is None else tabular.read(features))
     for check in checks:
         _print_check(check)
     failed = [check.what for check in checks if not check.holds]

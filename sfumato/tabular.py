@@ -1,4 +1,4 @@
-"""Synthetic tables as Parquet or CSV files, written part by part."""
+"""Public tables as Parquet or CSV files, written part by part."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,6 +11,14 @@ from sfumato.encoding import Header, dress
 from sfumato.errors import RequestError
 from sfumato.output import whole_file
 from sfumato.receiver import Release
+
+
+def read(path: Path) -> pa.Table:
+    """A public table from a Parquet or CSV file."""
+    try:
+        return pyarrow.parquet.read_table(path) if path.suffix == ".parquet" else pyarrow.csv.read_csv(path)
+    except (OSError, pa.ArrowException) as error:
+        raise RequestError(f"{path} cannot be read ({type(error).__name__}); give a Parquet or CSV file") from None
 
 
 def write(tables: Iterable[pa.Table], release: Release, path: Path, progress: Callable[[int], None]) -> None:

@@ -1,6 +1,9 @@
 """The public report: one self-contained HTML page, made from a release and nothing else."""
 
+import math
+from collections.abc import Mapping
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
@@ -11,6 +14,7 @@ from sfumato.report.charts import budget_chart, column_chart, dependence_chart
 from sfumato.schema import Column
 
 _MOST_IN_MATRIX = 30
+_MOST_PARAMETERS = 120
 
 
 def public_report(release: Release) -> str:
@@ -33,8 +37,36 @@ def public_report(release: Release) -> str:
         charts=charts,
         chosen=chosen,
         matrix=dependence_chart(release.model, chosen) if len(chosen) > 1 else "",
+        **_classes(release),
         version=__version__,
     )
+
+
+def _classes(release: Release) -> dict[str, object]:
+    """The picture and the parameters of the classes, where the release is a Gaussian mixture."""
+    model = release.model
+    if model.kind != "gaussian-mixture":
+        return {"ellipses": "", "parameters": []}
+    from sfumato.report.ellipses import ellipse_chart
+
+    rows = release.parameters(frame="arrow").to_pylist()
+    labels = ["missing" if row["class"] is None else str(row["class"]) for row in rows if row["parameter"] == "weight"]
+    named = {
+        row["class"]: label for row, label in zip([r for r in rows if r["parameter"] == "weight"], labels, strict=True)
+    }
+    shown = [
+        {**row, "label": named[row["class"]], **_spread(row)}
+        for row in rows
+        if row["parameter"] != "covariance" or row["column"] == row["with"]
+    ]
+    return {"ellipses": ellipse_chart(model, labels), "parameters": shown[:_MOST_PARAMETERS]}  # type: ignore[arg-type]
+
+
+def _spread(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A variance as a standard deviation, which people read."""
+    if row["parameter"] != "covariance":
+        return {"name": row["parameter"]}
+    return {"name": "sd", **{key: math.sqrt(max(row[key], 0.0)) for key in ("estimate", "low", "high")}}
 
 
 def _about(column: Column) -> str:

@@ -29,6 +29,15 @@ def line(x1: float, y1: float, x2: float, y2: float, stroke: str = FAINT, width:
     return mark.format(_round(x1), _round(y1), _round(x2), _round(y2), stroke, _round(width))
 
 
+def outline(
+    points: Sequence[tuple[float, float]], stroke: str, width: float = 1.0, fill: str = "none", opacity: float = 1.0
+) -> Markup:
+    """A closed line through points, filled or not."""
+    path = "M" + "L".join(f"{_round(x)} {_round(y)}" for x, y in points) + "Z"
+    mark = Markup('<path d="{}" stroke="{}" stroke-width="{}" fill="{}" fill-opacity="{}" stroke-opacity="{}"/>')
+    return mark.format(path, stroke, _round(width), fill, _round(opacity), _round(min(1.0, 4 * opacity)))
+
+
 def dot(x: float, y: float, radius: float, fill: str, hint: str = "") -> Markup:
     """A filled circle."""
     inner = Markup("<title>{}</title>").format(hint) if hint else ""

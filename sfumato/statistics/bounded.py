@@ -30,6 +30,10 @@ class BoundedMap(Protocol):
     """
 
     @property
+    def name(self) -> str:
+        """What the sums are called."""
+
+    @property
     def width(self) -> int:
         """How many coordinates a block has."""
 

@@ -28,6 +28,8 @@ class Boxes:
     cells: int
     reach: float
 
+    name = "counts in boxes"
+
     def __post_init__(self) -> None:
         if not (1 <= self.axes <= len(self.whitening.centre) and self.cells >= 1 and 0 < self.reach < math.inf):
             raise ValueError("boxes need an axis, a cell and a reach at least")

@@ -44,7 +44,7 @@ class ClassSums:
     @property
     def title(self) -> str:
         """See `Statistic`."""
-        kinds = sorted({str(one.to_content()["kind"]) for one in self.maps})
+        kinds = sorted({one.name for one in self.maps})
         by = f" by {self.parting.target}" if self.parting.target else ""
         return f"{' and '.join(kinds)} of {len(self.places.names)} columns{by}, in units of 2^-22"
 

@@ -39,6 +39,8 @@ class Leaves:
     below: NDArray[np.int32]
     above: NDArray[np.int32]
 
+    name = "counts in leaves"
+
     def __post_init__(self) -> None:
         nodes = len(self.directions)
         if any(len(part) != nodes for part in (self.thresholds, self.below, self.above)):

@@ -39,6 +39,8 @@ class Hampel:
     e: float
     c: float
 
+    name = "scores"
+
     def __post_init__(self) -> None:
         if not (0 < self.w < 1 and min(self.a, self.b, self.e) > 0):
             raise ValueError("the scores need weights above 0 and a constant below 1")
@@ -122,6 +124,8 @@ class Lift:
     whitening: Whitening
     damping: Damping
     h: float
+
+    name = "scores"
 
     def __post_init__(self) -> None:
         if not self.h > 0:

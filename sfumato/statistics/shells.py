@@ -33,6 +33,8 @@ class Shells:
     edges: tuple[float, ...]
     g: float
 
+    name = "moments by shells"
+
     def __post_init__(self) -> None:
         rising = all(low < high for low, high in zip((0.0, *self.edges), self.edges, strict=False))
         if not (self.edges and rising and self.g > 0):

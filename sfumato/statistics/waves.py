@@ -38,6 +38,8 @@ class Waves:
     frequencies: NDArray[np.int32]  # columns x L
     weight: float  # w
 
+    name = "waves"
+
     def __post_init__(self) -> None:
         if self.frequencies.ndim != 2 or not self.weight > 0 or np.abs(self.frequencies).max(initial=0) > _HIGHEST:
             raise ValueError("waves need frequencies below 2**14 cycles for every column and a weight above 0")
