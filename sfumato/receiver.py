@@ -280,7 +280,9 @@ class Release:
         plan = mechanism.plan(
             self.schema, Budget(statement.epsilon, statement.delta), statement.adjacency, self.fitted.settings
         )
-        return replace(self, fitted=mechanism.refit(self.measurements, plan, settings, None))
+        again = replace(self, fitted=mechanism.refit(self.measurements, plan, settings, None))
+        action = getattr(self.fitted, "action", None)
+        return again.action(action) if action else again
 
     def save(self, path: str | Path) -> None:
         """Write the bundle, whole or not at all."""

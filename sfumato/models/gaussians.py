@@ -123,6 +123,7 @@ class Gaussians:
         slope[:, column] = 1.0
         means = self.means + slope * (point - self.means[:, column])[:, None]
         covs = self.covs + slope[:, :, None] * slope[:, None, :] * (variance - own)[:, None, None]
+        covs[:, column, column] = variance  # to the last digit
         return means, covs
 
     def mass(self, column: int, low: float, high: float) -> FloatArray:

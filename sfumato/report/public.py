@@ -43,9 +43,9 @@ def public_report(release: Release) -> str:
 
 
 def _classes(release: Release) -> dict[str, object]:
-    """The picture and the parameters of the classes, where the release is a Gaussian mixture."""
+    """The picture and the parameters of the classes, where the release is a Gaussian mixture of all records."""
     model = release.model
-    if model.kind != "gaussian-mixture":
+    if model.kind != "gaussian-mixture" or release.given:
         return {"ellipses": "", "parameters": []}
     from sfumato.report.ellipses import ellipse_chart
 

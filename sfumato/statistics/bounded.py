@@ -81,11 +81,11 @@ def whole(values: FloatArray) -> FloatArray:
     """Vectors (width x records) cut to whole numbers towards zero.
 
     The bound is checked on whole numbers, whose squares add up exactly: a vector that floats made longer than UNIT
-    counts for nothing.
+    counts for nothing, and so does one that is not a number.
     """
     cut = np.trunc(values)
-    too_long = np.einsum("ij,ij->j", cut, cut) > float(UNIT) ** 2
-    return np.where(too_long, 0.0, cut) if too_long.any() else cut
+    within = np.einsum("ij,ij->j", cut, cut) <= float(UNIT) ** 2
+    return cut if within.all() else np.where(within, cut, 0.0)
 
 
 def triangle(dimension: int) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:

@@ -14,7 +14,8 @@ FloatArray = NDArray[np.float64]
 
 _PER_OCTAVE = 64
 _OCTAVES = 20
-_UNIT = 2.0**30
+_UNIT = 2.0**27  # so that kappa up to _HIGHEST has room in 32 bits
+_HIGHEST = 15.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,7 @@ class Damping:
 
     On a record kappa is read off `nodes` by straight lines between t + 2**start = 2**e (1 + i/64): the exponent and the
     leading bits of a float are exact, so kappa is a function of t to the last bit. The exponentials serve the
-    expectation under a Gaussian, which they make exact; straight lines are within 1e-4 of them.
+    expectation under a Gaussian, which they make exact; straight lines are within 1e-3 of them.
     """
 
     rates: tuple[float, ...]
@@ -42,7 +43,7 @@ class Damping:
         octave, place = np.divmod(np.arange(_OCTAVES * _PER_OCTAVE + 1), _PER_OCTAVE)
         t = 2.0 ** (start + octave) * (1 + place / _PER_OCTAVE) - 2.0**start
         kappa = np.exp(-np.outer(t, rates)) @ np.array(coefficients)
-        nodes = np.trunc(kappa.clip(-1, 1) * _UNIT)
+        nodes = np.trunc(kappa.clip(-_HIGHEST, _HIGHEST) * _UNIT)
         nodes[-1] = 0
         return cls(tuple(map(float, rates)), tuple(map(float, coefficients)), start, nodes.astype(np.int32))
 

@@ -42,7 +42,7 @@ class Hampel:
     name = "scores"
 
     def __post_init__(self) -> None:
-        if not (0 < self.w < 1 and min(self.a, self.b, self.e) > 0):
+        if not (0 < self.w < 1 and self.a > 0 and self.b > 0 and self.e > 0):
             raise ValueError("the scores need weights above 0 and a constant below 1")
 
     @property

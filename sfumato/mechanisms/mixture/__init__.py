@@ -7,24 +7,21 @@ they improve; shells take over where a class is not Gaussian. The rest is post-p
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from sfumato.encoding import Batch, Measured
 from sfumato.encoding.codes import codes_of
 from sfumato.errors import BundleError
 from sfumato.measurement import Door, Measurement
 from sfumato.mechanisms.mixture.actions import model_of
 from sfumato.mechanisms.mixture.label_table import release_label_table
+from sfumato.mechanisms.mixture.likeness import alike
 from sfumato.mechanisms.mixture.planning import MixturePlan, plan_mixture
 from sfumato.mechanisms.mixture.rounds import Questions, measure_classes
 from sfumato.mechanisms.mixture.unlabelled import release_unlabelled
 from sfumato.mechanisms.record import Record
 from sfumato.models.gaussian_mixture import GaussianMixture
-from sfumato.statistics import ByTarget, ClassSums, Places, Statistic, Whitening
+from sfumato.statistics import ByTarget, Places
 
 __all__ = ["MixturePlan", "plan_mixture", "refit_mixture", "release_mixture"]
-
-_SAME = 1e-3  # in whitened units: what the last digits of another processor may add up to
 
 
 def release_mixture(door: Door, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
@@ -51,7 +48,7 @@ def refit_mixture(
 
     `features` are the public features, where the release was made with them.
     """
-    record = Record(measurements, _near, features)
+    record = Record(measurements, alike, features)
     model = release_mixture(record, plan, lambda _: None)
     if record.left:
         raise BundleError("there are more measurements than the budget asks for; use the version that made the bundle")
@@ -61,40 +58,3 @@ def refit_mixture(
 def _scales(places: Places) -> dict[str, Measured]:
     codes = {name: codes_of(column) for name, column in places.columns.items()}
     return {name: scale for name, scale in codes.items() if isinstance(scale, Measured)}
-
-
-def _near(asked: Statistic, recorded: Statistic) -> bool:
-    """Whether two questions differ in the last digits of their whitenings at most."""
-    if not (isinstance(asked, ClassSums) and isinstance(recorded, ClassSums)):
-        return False
-    mine, theirs = (_without_digits(one) for one in (asked, recorded))
-    if mine[0] != theirs[0] or len(mine[1]) != len(theirs[1]):
-        return False
-    return all(_apart(*pair) < _SAME for pair in zip(mine[1], theirs[1], strict=True))
-
-
-def _without_digits(question: ClassSums) -> tuple[object, list[Whitening]]:
-    """A question apart from its whitenings, and these."""
-    found: list[Whitening] = []
-
-    def bare(content: object) -> object:
-        if isinstance(content, list):
-            return [bare(item) for item in content]
-        if not isinstance(content, dict):
-            return content
-        if set(content) == {"centre", "matrix", "shift"}:
-            found.append(Whitening.from_content(content))
-            return "whitening"
-        return {name: bare(item) for name, item in content.items() if name not in _DIGITS}
-
-    return bare(question.to_content()), found
-
-
-_DIGITS = ("frequencies", "offsets", "tree")  # numbers that follow from earlier answers, like the whitenings
-
-
-def _apart(one: Whitening, other: Whitening) -> float:
-    """How far two whitenings are apart in the units of the first."""
-    turned = other.exact_matrix @ np.linalg.pinv(one.exact_matrix) - np.eye(len(one.centre))
-    moved = one.exact_matrix @ (one.exact_centre - other.exact_centre)
-    return float(max(np.abs(turned).max(), np.abs(moved).max()))

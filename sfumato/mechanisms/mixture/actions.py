@@ -60,7 +60,7 @@ def _class(state: ClassState, draws: int, rng: Chance) -> _Class:
         action = state.posterior.action(rng)
         mixture = [(1.0, action.mean, action.cov)]
         wide = [(1.0, action.wide_mean, action.wide_cov)]
-        return _Class(action.count, mixture, wide, mixture, posterior_draws(state.posterior, draws, rng))
+        return _Class(action.count, mixture, wide, wide, posterior_draws(state.posterior, draws, rng))
     mean, cov, variances = state.best
     d, (count, count_sd) = len(mean), state.count
     blur = 1 + variances.shape * (d + 1) / 4  # least expected KL to second order: E[E^2] = shape (d + 1)/2 I

@@ -1,0 +1,128 @@
+"""From arrays to a release: with bounds that are known, or with bounds that are bought first."""
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.custodian import release
+from sfumato.measurement import Measurement
+from sfumato.mechanisms.mixture import plan_mixture
+from sfumato.privacy.accounting import Budget
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.privacy.ledger import Ledger, default_path
+from sfumato.privacy.noise import SecureNoise, SeededNoise
+from sfumato.privacy.statement import PrivacyStatement
+from sfumato.receiver import Release
+from sfumato.schema import Schema
+from sfumato.sklearn.buying import PUBLIC_BOX, Purchase, buy_bounds
+from sfumato.sklearn.knowledge import schema_of, target_of, values_of
+
+FloatArray = NDArray[np.float64]
+Book = Ledger | str | Path | Literal["default"] | None
+_BOTH = "mixture within bought bounds"
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The private arrays, beside the public names of their columns and classes."""
+
+    X: FloatArray
+    codes: NDArray[np.int32] | None
+    names: tuple[str, ...]
+    classes: NDArray[Any] | None
+
+    def table(self) -> pa.Table:
+        """The records as a table that has the columns of the schema."""
+        columns = dict(zip(self.names, self.X.T, strict=True))
+        if self.classes is not None:
+            columns[target_of(self.names)] = pa.array(values_of(self.classes)).take(pa.array(self.codes))
+        return pa.table(columns)
+
+    def schema(self, dataset: str, bounds: FloatArray) -> Schema:
+        """What is public about the table, within these bounds."""
+        return schema_of(dataset, self.names, bounds, self.classes)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On which terms records are released. All public."""
+
+    budget: Budget
+    adjacency: Adjacency
+    components: int | None
+    dataset: str
+    ledger: Book
+    seed: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """A release, the bounds of its columns, what was bought before it, and the statement of all that was spent."""
+
+    release: Release
+    statement: PrivacyStatement
+    bounds: FloatArray
+    bought: tuple[Measurement, ...] = ()
+
+
+def release_within(records: Records, terms: Terms, bounds: FloatArray) -> Released:
+    """Release a mixture within public bounds."""
+    made = _mixture(records, terms, bounds, terms.budget, terms.ledger)
+    return Released(made, made.statement, bounds)
+
+
+def release_with_bought_bounds(records: Records, terms: Terms, share: float) -> Released:
+    """Spend a share of mu squared on bounds and the rest on a mixture within them.
+
+    Formal guarantees
+        Both together are (epsilon, delta)-differentially private: see `Purchase`. The ledger reserves the whole budget
+        at once, before a record is touched. The statement lists every measurement of both; that of the release itself
+        is about the mixture, given the bounds.
+    Edge cases
+        What the mixture would refuse is refused before the bounds are paid for.
+    """
+    budget, adjacency = terms.budget, terms.adjacency
+    purchase = Purchase.of(budget, share)
+    widest = np.tile(PUBLIC_BOX, (len(records.names), 1))
+    plan_mixture(records.schema(terms.dataset, widest), purchase.rest, adjacency, terms.components)
+
+    noise = SecureNoise() if terms.seed is None else SeededNoise(-1 - terms.seed)  # other noise than the mixture's
+    path = default_path() if terms.ledger == "default" else terms.ledger
+    book = Ledger(path) if isinstance(path, str | Path) else path
+    detail = {**asdict(budget), "mechanism": _BOTH, "seeded": not noise.private}
+    reserved = book.reserve(terms.dataset, adjacency, budget.units, detail) if book else None
+    reservation = reserved.hash if reserved else None
+
+    bounds, bought = buy_bounds(records.X, purchase, adjacency, noise)
+    made = _mixture(records, terms, bounds, purchase.rest, None)
+    made = replace(made, statement=made.statement.model_copy(update={"reservation": reservation}))
+    statement = PrivacyStatement.of(
+        (*bought, *made.measurements),
+        dataset=terms.dataset,
+        mechanism=_BOTH,
+        adjacency=adjacency,
+        budget=budget,
+        seeded=not noise.private,
+        reservation=reservation,
+    )
+    if book and reserved:
+        book.commit(reserved, statement.hash)
+    return Released(made, statement, bounds, bought)
+
+
+def _mixture(records: Records, terms: Terms, bounds: FloatArray, budget: Budget, ledger: Book) -> Release:
+    return release(
+        records.table(),
+        records.schema(terms.dataset, bounds),
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        mechanism="mixture",
+        adjacency=terms.adjacency,
+        components=terms.components,
+        ledger=ledger,
+        seed=terms.seed,
+    )
