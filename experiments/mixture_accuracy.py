@@ -45,9 +45,9 @@ def by_method(method: str, epsilon: float, data: Callable[[int], Records], seed:
 def main_cells(quick: bool) -> Iterator[Cell]:
     """N = 1000, K = 5, d = 3. The study's label figures are of the data sets from 0 on."""
     for method in study.MAIN:
-        count, first = (20, UNSEEN) if quick else (40, UNSEEN)
+        count, first = (20 if quick else 100, UNSEEN)
         if method == "label":
-            count, first = (4, 0) if quick else (40, 0)
+            count, first = (4 if quick else 40, 0)
         for epsilon in EPSILONS:
             seeds = range(first, first + count)
             yield Cell("main", f"{method}, epsilon {epsilon:g}", seeds, partial(by_method, method, epsilon, synthetic))

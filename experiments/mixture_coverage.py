@@ -30,7 +30,7 @@ def cells(quick: bool) -> Iterator[Cell]:
     heavy_is_there = bool(available([HEAVY]))
     for epsilon in EPSILONS:
         measure = partial(_held, synthetic, _by_size, epsilon)
-        yield Cell("coverage", f"synthetic, epsilon {epsilon:g}", range(5 if quick else 40), measure, pooled=True)
+        yield Cell("coverage", f"synthetic, epsilon {epsilon:g}", range(5 if quick else 120), measure, pooled=True)
         if heavy_is_there:
             measure = partial(_held, _heavy, _by_map, epsilon)
             yield Cell("coverage", f"{HEAVY}, epsilon {epsilon:g}", range(2 if quick else 20), measure, pooled=True)

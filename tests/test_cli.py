@@ -14,6 +14,7 @@ import sfumato
 from sfumato import custodian
 from sfumato.cli import app
 from sfumato.curator import Curator
+from tests.audit.mixtures import table as two_kinds
 from tests.conftest import MIXED, make_table
 
 COMMANDS = (
@@ -369,3 +370,104 @@ def test_a_pipe_gets_no_bars_and_no_colours(place):
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
     assert "\r" not in done.stdout
+
+
+NUMBERS = """
+{sfumato: 1, name: numbers, columns: [
+  {name: a, type: number, bounds: [0, 10]}, {name: b, type: number, bounds: [-5, 5]}]}
+"""
+KINDS = """
+{sfumato: 1, name: kinds, target: y, public_features: true, columns: [
+  {name: a, type: number, bounds: [0, 10]}, {name: b, type: number, bounds: [-5, 5]},
+  {name: y, type: category, values: ["no", "yes"]}]}
+"""
+
+
+class TestMixtures:
+    @pytest.fixture
+    def place(self, tmp_path):
+        pyarrow.parquet.write_table(two_kinds(rows=400), tmp_path / "t.parquet")
+        (tmp_path / "s.yaml").write_text(NUMBERS)
+        return tmp_path
+
+    def test_components_go_from_release_to_sample_and_report(self, place):
+        done = release(place, "--mechanism", "mixture", "--components", 2)
+        assert done.exit_code == 0, done.output
+        assert "counts in boxes of 2 columns" in flat(done.output)
+        assert run("verify", place / "b.sfumato").exit_code == 0
+        assert len(sfumato.open(place / "b.sfumato").fitted.actions["mixture"].weights) == 2
+        for action in ("mixture", "wide", "detailed"):
+            words = ["sample", place / "b.sfumato", "-n", 30, "--action", action, "--out", place / f"{action}.csv"]
+            assert run(*words, "--seed", 1).exit_code == 0
+            table = pyarrow.csv.read_csv(place / f"{action}.csv")
+            assert (table.num_rows, table.column_names) == (30, ["a", "b"])
+        assert (place / "mixture.csv").read_text() != (place / "wide.csv").read_text()
+        assert run("report", place / "b.sfumato", "--out", place / "r.html").exit_code == 0
+        assert "The classes as ellipses" in (place / "r.html").read_text()
+
+    def test_an_action_that_is_none_exits_2_and_writes_nothing(self, place):
+        release(place, "--mechanism", "mixture", "--components", 1)
+        failed = run("sample", place / "b.sfumato", "--action", "narrow", "--out", place / "x.csv")
+        assert failed.exit_code == 2
+        assert "action is 'narrow'; use one of mixture, wide, detailed" in flat(failed.stderr)
+        assert not (place / "x.csv").exists()
+
+    def test_tables_have_no_actions(self, place):
+        release(place, "--mechanism", "tables")
+        failed = run("sample", place / "b.sfumato", "--action", "wide", "--out", place / "x.csv")
+        assert failed.exit_code == 2
+        assert "mechanism mixture" in flat(failed.stderr)
+
+    @pytest.mark.parametrize(
+        ("schema", "words", "message"),
+        [
+            (NUMBERS, ["--mechanism", "mixture", "--components", "0"], "0 components are asked for; ask for 1 to 50"),
+            (NUMBERS, ["--mechanism", "mixture", "--components", "51"], "51 components are asked for"),
+            (NUMBERS, ["--components", "3"], "components are for mechanism mixture"),
+            (KINDS, ["--mechanism", "mixture", "--components", "3"], "leave components out"),
+            (MIXED, ["--mechanism", "mixture"], "is a category, and a Gaussian mixture has numbers"),
+        ],
+        ids=["none", "too many", "tables", "a target", "categories"],
+    )
+    def test_bad_requests_exit_2_and_spend_nothing(self, place, schema, words, message):
+        (place / "s.yaml").write_text(schema)
+        failed = release(place, *words)
+        assert failed.exit_code == 2
+        assert message in flat(failed.stderr)
+        assert run("ledger", "export").output == ""
+        assert not (place / "b.sfumato").exists()
+
+    def test_public_features_are_given_to_verify(self, place):
+        (place / "s.yaml").write_text(KINDS)
+        assert release(place, "--mechanism", "mixture", "--adjacency", "label").exit_code == 0
+        without = run("verify", place / "b.sfumato")
+        assert without.exit_code == 0
+        assert "model follows" not in without.output
+        checked = run("verify", place / "b.sfumato", "--features", place / "t.parquet")
+        assert checked.exit_code == 0, checked.output
+        assert "model follows from the measurements: fitted anew" in flat(checked.output)
+        pyarrow.csv.write_csv(two_kinds(rows=400).drop(["y"]), place / "f.csv")
+        assert run("verify", place / "b.sfumato", "--features", place / "f.csv").exit_code == 0
+
+    def test_other_features_do_not_keep_the_claim(self, place):
+        (place / "s.yaml").write_text(KINDS)
+        release(place, "--mechanism", "mixture", "--adjacency", "label")
+        others = {
+            "other.parquet": two_kinds(rows=300),
+            "half.parquet": two_kinds(rows=400).select(["a"]),
+        }
+        for name, table in others.items():
+            pyarrow.parquet.write_table(table, place / name)
+            failed = run("verify", place / "b.sfumato", "--features", place / name)
+            assert failed.exit_code == 2, name
+            assert "does not keep its claim: model follows from the measurements" in flat(failed.stderr)
+
+    def test_features_that_cannot_be_read_exit_2(self, place):
+        (place / "s.yaml").write_text(KINDS)
+        release(place, "--mechanism", "mixture", "--adjacency", "label")
+        (place / "broken.parquet").write_bytes(b"broken")
+        for name in ("broken.parquet", "none.parquet", "none.csv"):
+            failed = run("verify", place / "b.sfumato", "--features", place / name)
+            assert failed.exit_code == 2
+            assert "cannot be read" in flat(failed.stderr)
+            assert "give a Parquet or CSV file" in flat(failed.stderr)

@@ -7,8 +7,8 @@ import numpy as np
 
 from sfumato.encoding import Measured
 from sfumato.mechanisms.chance import Chance, public_chance
-from sfumato.mechanisms.mixture.design import residual
 from sfumato.mechanisms.mixture.posterior import ClassPosterior
+from sfumato.mechanisms.mixture.posterior import Draws as PosteriorDraws
 from sfumato.mechanisms.mixture.rounds import ClassState
 from sfumato.mechanisms.mixture.shell_moments import parts_of
 from sfumato.mechanisms.mixture.symmetric import FloatArray, root_near_columns, smat, svec
@@ -16,6 +16,7 @@ from sfumato.models.gaussian_mixture import ACTIONS, Draws, GaussianMixture
 from sfumato.models.gaussians import Gaussians
 
 _STREAM = 500_000  # of the public chance, apart from those of the rounds
+_DRAWS_TO_ACT = 1_000
 _MOST_DRAWS, _FEWEST_DRAWS, _NUMBERS = 400, 50, 1_000_000
 _LEAST_VARIANCE = 2.0**-48  # finer than the steps of a scale
 
@@ -57,10 +58,11 @@ def _gaussians(classes: list[list[tuple[float, FloatArray, FloatArray]]], counts
 
 def _class(state: ClassState, draws: int, rng: Chance) -> _Class:
     if state.best is None or state.moments is None or state.seen_through is None:
-        action = state.posterior.action(rng)
+        drawn = state.posterior.draw(rng, draws if state.posterior.certain else max(draws, _DRAWS_TO_ACT))
+        action = state.posterior.action(drawn)
         mixture = [(1.0, action.mean, action.cov)]
         wide = [(1.0, action.wide_mean, action.wide_cov)]
-        return _Class(action.count, mixture, wide, wide, posterior_draws(state.posterior, draws, rng))
+        return _Class(action.count, mixture, wide, wide, own_moments(state.posterior, drawn, draws, rng))
     mean, cov, variances = state.best
     d, (count, count_sd) = len(mean), state.count
     blur = 1 + variances.shape * (d + 1) / 4  # least expected KL to second order: E[E^2] = shape (d + 1)/2 I
@@ -69,25 +71,28 @@ def _class(state: ClassState, draws: int, rng: Chance) -> _Class:
     parts = parts_of(state.moments) if len(state.moments.count) > 1 else []
     detailed = [(part.share, centre + root @ part.mean, root @ part.cov @ root.T) for part in parts]
     near = root_near_columns(cov)
-    moves = np.sqrt(variances.mean) * rng.standard_normal((draws, d))
-    covs = _moved(near, _symmetric_noise(rng, draws, d, variances.shape, variances.trace))
-    drawn = (count + count_sd * rng.standard_normal(draws), mean + moves @ near.T, covs)
+    doubt = state.moments.doubt
+    moves = np.sqrt(doubt.mean) * rng.standard_normal((draws, d))
+    covs = _moved(near, _symmetric_noise(rng, draws, d, doubt.shape, doubt.trace))
+    moments = (count + count_sd * rng.standard_normal(draws), mean + moves @ near.T, covs)
     return _Class(
         float(state.moments.count.sum()),
         [(1.0, mean, cov / blur)],
         [(1.0, mean, cov * blur + variances.mean * cov)],
         detailed or [(1.0, mean, cov)],
-        drawn,
+        moments,
     )
 
 
-def posterior_draws(posterior: ClassPosterior, size: int, rng: Chance) -> tuple[FloatArray, FloatArray, FloatArray]:
+def own_moments(
+    posterior: ClassPosterior, drawn: PosteriorDraws, size: int, rng: Chance
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Draws of the class's own count, mean and covariance: the posterior, and what the damping leaves to chance."""
-    weights, counts, means, roots = posterior.draw(rng, size)
+    weights, counts, means, roots = drawn
     spread = (np.arange(size) + rng.random()) / size
     chosen = np.searchsorted(np.cumsum(weights) / weights.sum(), spread, side="right").clip(max=len(weights) - 1)
     counts, means, roots = counts[chosen], means[chosen], roots[chosen]
-    mean, off, trace = residual(posterior.scores[-1].one)
+    mean, off, trace = posterior.chance()
     each = np.sqrt(1 / np.maximum(counts, 1.0))
     d = posterior.dimension
     moves = np.sqrt(mean) * rng.standard_normal((size, d)) * each[:, None]

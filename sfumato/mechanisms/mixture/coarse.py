@@ -14,6 +14,7 @@ from sfumato.statistics import Waves
 from sfumato.statistics.bounded import UNIT
 
 _WIDEST = 0.25  # of a class, as a share of the range
+_BELOW = 1.5  # how far below the least scale a class may be, in log sd
 _FEWEST = 2.0  # records that a class is taken to have
 _STEPS_OF_PRIOR = 8
 _NARROWEST_PRIOR = 0.25
@@ -90,13 +91,15 @@ class CoarsePosterior:
         place /= place.sum(2, keepdims=True)
         scale /= scale.sum(2, keepdims=True)
         mean, log_sd = place @ self._mean, scale @ self._log_sd
+        step = self._log_sd[1] - self._log_sd[0]
+        beyond = scale[:, :, 0] * _BELOW**2  # the least scale stands for all that are smaller
         return Coarse(
             np.maximum(self._weighted / precision, _FEWEST),
             1 / np.sqrt(precision),
             mean,
             np.maximum(place @ self._mean**2 - mean**2, 0) + 1 / len(self._mean) ** 2 / 12,
             log_sd,
-            np.maximum(scale @ self._log_sd**2 - log_sd**2, 0) + 0.05**2,
+            np.maximum(scale @ self._log_sd**2 - log_sd**2, 0) + step**2 / 12 + beyond,
         )
 
     def _shared_prior(self, by_scale: FloatArray) -> FloatArray:

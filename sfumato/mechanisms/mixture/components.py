@@ -11,7 +11,7 @@ MOST_COMPONENTS = 10  # that are tried where their number is not given
 _STARTS, _FINALISTS = 12, 3
 _SHORT, _LONG = 15, 100
 _ROUGH = 0.2  # relative error of a box that the Gaussians are not blamed for
-_CLEAR = 3.0  # noise deviations from which a box counts as filled
+_CLEAR = 3.0  # noise deviations from which a box counts as filled, and more where there are many boxes
 
 
 class Component(NamedTuple):
@@ -52,8 +52,9 @@ def find_components(
 
 def _filled(centres: FloatArray, counts: FloatArray, noise: float, side: float, number: int) -> Filled:
     """The boxes above the noise, at least as many as components are wanted."""
-    threshold = min(_CLEAR * noise, float(np.partition(counts, -min(number, len(counts)))[-min(number, len(counts))]))
-    on = counts >= threshold
+    clear = max(_CLEAR, np.sqrt(2 * np.log(len(counts)))) * noise  # about what the largest of all empty boxes shows
+    largest = np.sort(counts)[-min(number, len(counts)) :]
+    on = counts >= min(clear, float(largest[0]))
     return Filled(centres[on], np.maximum(counts[on], 1e-6), side**2 / 12)
 
 

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.special import roots_genlaguerre
 from scipy.stats import chi2
 
 from sfumato.statistics import Damping, Hampel, Lift, Whitening
@@ -25,6 +26,7 @@ MOST_COLUMNS = 32
 LEVELS = 21  # of log x, in steps of 0.75
 _STEP, _FIRST_LEVEL = 0.75, -2  # x from 0.2 to 7e5
 _TERMS = 24
+_PLACES = 100  # of the quadrature
 
 
 def level_of(x: float) -> int:
@@ -158,16 +160,30 @@ def residual(one: Hampel | Lift) -> tuple[float, float, float]:
     units of the class's covariance.
     """
     d = one.dimension
-    t = chi2_nodes(d)
+    t, weights = _chi2_quadrature(d)
     k = np.exp(-np.outer(t, one.damping.rates)) @ np.array(one.damping.coefficients)
-    mean = np.mean((k * d / np.mean(k * t) - 1) ** 2 * t) / d
-    off = 2 * np.mean((k * d * (d + 2) / np.mean(k * t * t) - 1) ** 2 * t * t) / (d * (d + 2))
+
+    def expected(values: FloatArray) -> FloatArray:
+        return np.asarray(values @ weights)
+
+    mean = expected((k * d / expected(k * t) - 1) ** 2 * t) / d
+    off = 2 * expected((k * d * (d + 2) / expected(k * t * t) - 1) ** 2 * t * t) / (d * (d + 2))
     if isinstance(one, Hampel):
         u = (t - one.c * d) / math.sqrt(d)
         ku = k * u
-        trace = np.var(ku * (2 * math.sqrt(d)) / np.mean((ku - ku.mean()) * t) - u)
+        left = ku * (2 * math.sqrt(d)) / expected((ku - expected(ku)) * t) - u
+        trace = expected((left - expected(left)) ** 2)
     else:
         level = np.array([one.h**2 * k, k * t / math.sqrt(d)])
-        response = np.stack([level.mean(1), np.mean((level - level.mean(1, keepdims=True)) * t, 1) / 2], 1)
-        trace = d * np.var((np.linalg.pinv(response) @ level)[1] - (t / d - 1))
+        away = level - expected(level)[:, None]
+        response = np.stack([expected(level), expected(away * t) / 2], 1)
+        left = (np.linalg.pinv(response) @ level)[1] - (t / d - 1)
+        trace = d * expected((left - expected(left)) ** 2)
     return float(mean), float(off), float(trace)
+
+
+@cache
+def _chi2_quadrature(d: int) -> tuple[FloatArray, FloatArray]:
+    """Places and weights for expectations over |z|^2, tails included."""
+    half, weights = roots_genlaguerre(_PLACES, d / 2 - 1)
+    return 2 * half, weights / weights.sum()

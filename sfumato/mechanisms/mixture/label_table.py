@@ -69,14 +69,14 @@ def release_label_table(
     progress("guessing the labels of the public records")
     leaf = seen.leaf(places)
     table = np.stack([value[:, 0] for value in values], axis=1)
+    size = max(float(table.sum()), 1.0)
     if len(leaf) > _MOST_RECORDS:
         chosen = np.sort(rng.choice(len(leaf), _MOST_RECORDS, replace=False))
         table *= _ratio(leaf[chosen], leaf, seen.blocks)[:, None]
         noise *= _MOST_RECORDS / len(leaf)
         leaf, records = leaf[chosen], records[chosen]
-    return _model(
-        records, _Counts(table, leaf, np.bincount(leaf, minlength=seen.blocks).astype(float), noise), scales, target
-    )
+    counts = _Counts(table, leaf, np.bincount(leaf, minlength=seen.blocks).astype(float), noise)
+    return _model(records, counts, size, scales, target)
 
 
 def _ratio(few: IntArray, leaf: IntArray, leaves: int) -> FloatArray:
@@ -86,7 +86,9 @@ def _ratio(few: IntArray, leaf: IntArray, leaves: int) -> FloatArray:
     return ratio
 
 
-def _model(records: FloatArray, counts: _Counts, scales: Mapping[str, Measured], target: str) -> GaussianMixture:
+def _model(
+    records: FloatArray, counts: _Counts, size: float, scales: Mapping[str, Measured], target: str
+) -> GaussianMixture:
     """The model of the guesses; draws are guesses under counts with fresh noise of the same size."""
     classes, rng = counts.table.shape[1], public_chance(_STREAM + 1)
     guesses = guessed(records, counts, _started(counts, records.shape[1])[counts.leaf], _GUESSES)
@@ -98,7 +100,6 @@ def _model(records: FloatArray, counts: _Counts, scales: Mapping[str, Measured],
     number = np.maximum(number, 0.5)
     gaussians = Gaussians(np.arange(classes), number / number.sum(), means, covs)
     draws = Draws(*(np.array(part) for part in zip(*drawn, strict=True)))
-    size = max(float(counts.table.sum()), 1.0)
     return GaussianMixture(scales, target, classes, size, dict.fromkeys(ACTIONS, gaussians), draws)
 
 

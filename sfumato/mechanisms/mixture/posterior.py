@@ -17,15 +17,13 @@ from sfumato.mechanisms.chance import Chance
 from sfumato.mechanisms.mixture.coarse import Coarse
 from sfumato.mechanisms.mixture.design import residual
 from sfumato.mechanisms.mixture.expectation import expected_score
+from sfumato.mechanisms.mixture.sampling import draw
 from sfumato.mechanisms.mixture.symmetric import FloatArray, diagonal_of, smat, svec
 from sfumato.statistics import Hampel, Lift
 
-_DIFFERENCE = 1e-4  # of the numerical derivatives
+_DIFFERENCE = 1e-6  # of the numerical derivatives
 _LEAST_PRECISION = 1e-2  # caps the sd of a direction that nothing is known of at 10
-_FEW_PARAMETERS = 40  # up to here importance sampling serves
-_LEAST_EFFECTIVE = 0.05  # share of the samples that must count, else chains take over
-_FREEDOM = 6.0  # degrees of the t distribution that samples are drawn from
-_WIDER = 1.3
+_CERTAIN = 0.01  # expected KL below which the mode is the best action to second order
 
 
 class Score(NamedTuple):
@@ -150,8 +148,8 @@ class ClassPosterior:
         """Gauss and Newton's matrix and right-hand side at the present point, and minus the log posterior there."""
         size, d = len(self.laplace), self.dimension
         moves = _DIFFERENCE * np.eye(size)
-        rows, log_sd = self.residuals(self.at(np.concatenate([np.zeros((1, size)), moves, -moves])))
-        jacobian = (rows[1 : size + 1] - rows[size + 1 :]).T / (2 * _DIFFERENCE)
+        rows, log_sd = self.residuals(self.at(np.concatenate([np.zeros((1, size)), moves])))
+        jacobian = (rows[1:] - rows[0]).T / _DIFFERENCE
         matrix, side = jacobian.T @ jacobian, -jacobian.T @ rows[0]
         log_det = 2 * np.linalg.slogdet(self.root)[1]
         surprise = 0.5 * rows[0] @ rows[0] - self._tightness * (log_det - 2 * log_sd[0].sum())
@@ -206,54 +204,26 @@ class ClassPosterior:
             0.5 * np.trace(self.laplace[1 : 1 + d, 1 : 1 + d]) + 0.25 * np.trace(self.laplace[1 + d :, 1 + d :])
         )
 
+    def chance(self) -> FloatArray:
+        """What damping leaves to chance, see `residual`; rounds count by precision, and their errors are alike."""
+        precision = np.array([score.deviation**-2 for score in self.scores])
+        each = np.sqrt([residual(score.one) for score in self.scores])
+        left: FloatArray = (precision @ each / precision.sum()) ** 2
+        return left
+
     def covariance(self) -> FloatArray:
         """The covariance of theta for the class's own moments: noise, and what the damping leaves to chance."""
         d, covariance = self.dimension, self.laplace.copy()
-        mean, off, trace = (part / max(self.count, 1.0) for part in residual(self.scores[-1].one))
+        mean, off, trace = self.chance() / max(self.count, 1.0)
         along = svec(np.eye(d)) / np.sqrt(d)
         covariance[1 : 1 + d, 1 : 1 + d] += mean * np.eye(d)
         covariance[1 + d :, 1 + d :] += off * np.eye(len(along)) + (trace - off) * np.outer(along, along)
         return covariance
 
-    def _factor(self) -> FloatArray:
-        matrix = self.laplace + 1e-12 * np.eye(len(self.laplace))
-        return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
-
     def draw(self, rng: Chance, size: int) -> Draws:
-        """Importance samples from a wider t; chains where those degenerate."""
-        parameters, factor = len(self.laplace), self._factor()
-        if parameters <= _FEW_PARAMETERS:
-            normal = rng.standard_normal((size, parameters))
-            stretch = rng.chisquare(_FREEDOM, size) / _FREEDOM
-            points = self.at(_WIDER * (normal / np.sqrt(stretch)[:, None]) @ factor.T)
-            proposal = 0.5 * (_FREEDOM + parameters) * np.log1p((normal**2).sum(1) / stretch / _FREEDOM)
-            log_weights = proposal - self._surprise(points)
-            weights = np.exp(log_weights - log_weights.max())
-            weights /= weights.sum()
-            if 1 / (weights**2).sum() > _LEAST_EFFECTIVE * size:
-                return Draws(weights, *points[:3])
-        return self._chains(rng, factor)
-
-    def _chains(self, rng: Chance, factor: FloatArray, chains: int = 16, steps: int = 60) -> Draws:
-        """Preconditioned Crank and Nicolson's chains around the Laplace approximation."""
-        parameters = len(factor)
-        beta = 0.35 if parameters <= _FEW_PARAMETERS else 0.25
-        kept, state = [], 0.5 * rng.standard_normal((chains, parameters))
-
-        def excess(normal: FloatArray) -> FloatArray:
-            surprise: FloatArray = self._surprise(self.at(normal @ factor.T)) - 0.5 * (normal**2).sum(1)
-            return surprise
-
-        level = excess(state)
-        for step in range(steps):
-            proposed = np.sqrt(1 - beta**2) * state + beta * rng.standard_normal((chains, parameters))
-            proposed_level = excess(proposed)
-            accepted = np.log(rng.random(chains)) < level - proposed_level
-            state[accepted], level[accepted] = proposed[accepted], proposed_level[accepted]
-            if step >= steps // 3 and step % 3 == 0:
-                kept.append(state.copy())
-        points = self.at(np.concatenate(kept) @ factor.T)
-        return Draws(np.full(len(points.counts), 1 / len(points.counts)), *points[:3])
+        """Weighted draws from the posterior."""
+        weights, theta = draw(lambda theta: self._surprise(self.at(theta)), self.laplace, rng, size)
+        return Draws(weights, *self.at(theta)[:3])
 
     def whitening(self, rng: Chance, rough: bool) -> tuple[FloatArray, FloatArray]:
         """Centre and scale matrix through which the next round looks.
@@ -263,7 +233,8 @@ class ClassPosterior:
         """
         d = self.dimension
         if rough:
-            theta = rng.standard_normal((200, len(self.laplace))) @ self._factor().T
+            factor = np.linalg.cholesky(self.laplace + 1e-12 * np.eye(len(self.laplace)))
+            theta = rng.standard_normal((200, len(self.laplace))) @ factor.T
             values, vectors = np.linalg.eigh(smat(theta[:, 1 + d :]))
             growth = np.einsum("sij,sj,skj->ik", vectors, np.exp(np.clip(values, -3, 3)), vectors) / len(theta)
             moves = np.clip(theta[:, 1 : 1 + d], -10, 10)
@@ -275,19 +246,23 @@ class ClassPosterior:
         away = draws.means - centre
         return centre, harmonic + (draws.weights[:, None] * away).T @ away
 
-    def action(self, rng: Chance) -> Action:
-        """The two Gaussians Q that are KL-nearest to the class P under the posterior.
+    @property
+    def certain(self) -> bool:
+        """Whether the mode is all that need be known."""
+        return self.expected_kl() < _CERTAIN
+
+    def action(self, draws: Draws) -> Action:
+        """The two Gaussians Q that are KL-nearest to the class P under the posterior, which was drawn from.
 
         argmin E KL(Q || P):  cov = E[S^-1]^-1,  mean = cov E[S^-1 m];   count = exp E log n
         argmin E KL(P || Q):  mean = E m,  cov = E S + Cov m, the `wide` one
         Both by setting the derivatives of the expected divergence to zero.
         """
-        expected = self.expected_kl()
-        if expected < 0.01:  # then the mode is the same to second order
+        if self.certain:
             d = self.dimension
             spread = self.root @ self.laplace[1 : 1 + d, 1 : 1 + d] @ self.root.T
-            return Action(self.count, self.mean, self.cov, expected, self.mean, self.cov + spread)
-        weights, counts, means, roots = self.draw(rng, 400)
+            return Action(self.count, self.mean, self.cov, self.expected_kl(), self.mean, self.cov + spread)
+        weights, counts, means, roots = draws
         inverse = np.linalg.inv(roots)
         precision = np.matmul(inverse.transpose(0, 2, 1), inverse)
         cov = np.linalg.inv(np.einsum("s,sab->ab", weights, precision))

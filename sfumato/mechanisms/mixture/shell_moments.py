@@ -25,7 +25,9 @@ class ShellMoments:
     """Per shell the count, the sum of t, the mean direction and the shape; and all of them together.
 
     The variances are those that noise gives a coordinate of the mean, of the traceless covariance and of the trace, in
-    units of the covariance. `excess` is the largest z-score of an outer shell against a Gaussian class.
+    units of the covariance. Shrinkage makes them small and leaves a bias, and a shell that was not kept may hold what
+    its noise hides: `doubt` is the variance without shrinkage, with the next shell. `excess` is the largest z-score of
+    an outer shell against a Gaussian class.
     """
 
     count: FloatArray
@@ -35,6 +37,7 @@ class ShellMoments:
     mean: FloatArray
     cov: FloatArray
     variances: "Variances"
+    doubt: "Variances"
     excess: float
 
 
@@ -105,7 +108,16 @@ def read_shells(one: Shells, value: FloatArray, deviation: float, count: float, 
     level = np.trace(cov) / d
     trace_noise = float(((raw.noise * edges / total) ** 2).sum())
     variances = Variances(mean_noise / total**2 / level, shape_noise / total**2 / level**2, trace_noise / level**2)
-    return ShellMoments(counts, spreads, directions, shapes, mean, cov, variances, float(z_score[1:].max()))
+    doubt = _doubt(one, raw, kept + 1, total, level)
+    return ShellMoments(counts, spreads, directions, shapes, mean, cov, variances, doubt, float(z_score[1:].max()))
+
+
+def _doubt(one: Shells, raw: _Raw, shells: int, total: float, level: float) -> Variances:
+    """The variances of sums over some shells as they came out of the door."""
+    edges = np.array(one.edges[:shells])
+    first = float((raw.noise**2 * edges / (2 * one.g)).sum()) / total**2 / level
+    second = float(((raw.noise * edges) ** 2).sum()) / total**2 / level**2
+    return Variances(first, second, second)
 
 
 def _z_scores(one: Shells, raw: _Raw, expected: FloatArray) -> FloatArray:

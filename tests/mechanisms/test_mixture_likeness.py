@@ -1,0 +1,82 @@
+"""Two questions are the same, the same but for last digits, or not the same."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from sfumato.mechanisms.mixture.design import designed
+from sfumato.mechanisms.mixture.likeness import alike
+from sfumato.schema import Schema
+from sfumato.statistics import Boxes, ByRule, ByTarget, ClassSums, Places, Shells, Stacked, Waves, Whitening
+
+NUMBERS = [{"name": name, "type": "number", "bounds": [0, 1]} for name in "ab"]
+COLUMNS = Schema.from_content({"sfumato": 1, "name": "t", "columns": NUMBERS}).by_name
+PLACES = Places.of(COLUMNS, ["a", "b"])
+MATRIX, CENTRE = np.array([[8.0, 1.0], [2.0, 5.0]]), np.array([0.4, 0.6])
+HERE = Whitening.of(MATRIX, CENTRE)
+ALONG_ONE = Whitening.of(np.array([[8.0, 1.0], [0.0, 0.0]]), CENTRE)
+
+
+def view(factor: float = 1.0, moved: float = 0.0) -> Whitening:
+    """A whitening that is larger by a factor, and moved by so many of its units."""
+    return Whitening.of(factor * MATRIX, CENTRE + np.linalg.inv(MATRIX) @ [moved, 0.0])
+
+
+def asked(one, parting=None) -> ClassSums:
+    parting = parting or ByTarget("y", 2)
+    return ClassSums(PLACES, parting, (one,) * parting.size)
+
+
+MAPS = {
+    "waves": lambda factor: Waves.of(factor * np.array([[3.0], [40.0]]), 1.0),
+    "hampel": lambda factor: designed("hampel", view(factor), 500.0, 1.0),
+    "lift": lambda factor: designed("lift", view(factor), 500.0, 1.0),
+    "shells": lambda factor: Shells.of(view(factor)),
+    "boxes": lambda factor: Boxes(view(factor), 2, 8, 3.0),
+}
+
+
+@pytest.mark.parametrize("make", MAPS.values(), ids=MAPS)
+def test_the_same_is_alike_and_another_is_not(make):
+    assert alike(asked(make(1.0)), asked(make(1.0)))
+    assert alike(asked(make(1.0)), asked(make(1 + 1e-7)))
+    assert not alike(asked(make(1.0)), asked(make(1.01)))
+
+
+@pytest.mark.parametrize(("moved", "same"), [(0.0, True), (1e-4, True), (0.01, False)])
+def test_a_centre_counts_in_whitened_units(moved, same):
+    assert alike(asked(Shells.of(view())), asked(Shells.of(view(moved=moved)))) == same
+
+
+def test_a_rule_that_looks_along_few_axes_is_compared_along_these():
+    first, near, far = (ByRule((HERE, ALONG_ONE), (0.0, offset)) for offset in (5.0, 5.0 + 1e-6, 5.1))
+    boxes = Boxes(HERE, 1, 4, 3.0)
+    assert alike(asked(boxes, first), asked(boxes, near))
+    assert not alike(asked(boxes, first), asked(boxes, far))
+    assert not alike(asked(boxes, first), asked(boxes, ByRule((HERE, HERE), (0.0, 5.0))))
+
+
+def test_other_kinds_sizes_and_columns_are_not_alike():
+    shells = Shells.of(HERE)
+    question = asked(shells)
+    one_column = Places.of(COLUMNS, ["a"])
+    narrow = Shells.of(Whitening.of(np.eye(1), np.array([0.5])))
+    others = [
+        asked(MAPS["lift"](1.0)),
+        asked(shells, ByTarget("y", 3)),
+        asked(shells, ByTarget("z", 2)),
+        asked(dataclasses.replace(shells, edges=shells.edges[:-1])),
+        asked(dataclasses.replace(shells, edges=(*shells.edges[:-1], shells.edges[-1] * 1.01))),
+        asked(Boxes(HERE, 2, 8, 3.0)),
+        ClassSums(one_column, ByTarget("y", 2), (narrow, narrow)),
+    ]
+    assert not any(alike(question, other) for other in others)
+    assert not alike(asked(Boxes(HERE, 2, 8, 3.0)), asked(Boxes(HERE, 2, 9, 3.0)))
+    assert not alike(asked(MAPS["waves"](1.0)), asked(Waves.of(np.array([[3.0, 9.0], [40.0, 50.0]]), 1.0)))
+
+
+def test_only_sums_by_class_are_compared():
+    other = Stacked((asked(Shells.of(HERE)),), (1.0,))
+    assert not alike(other, other)
+    assert not alike(asked(Shells.of(HERE)), other)
