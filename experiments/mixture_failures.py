@@ -95,7 +95,7 @@ def cells(quick: bool) -> Iterator[Cell]:
         if quick and slow:
             continue
         few = 1 if "columns, " in case else 2
-        seeds = range(few if quick else 3 if "columns, " in case else 20)
+        seeds = range(few if quick or slow else 3 if "columns, " in case else 20)
         for epsilon in (1.0,) if quick and "columns, " in case else EPSILONS:
             yield Cell("failures", f"{case}, epsilon {epsilon:g}", seeds, partial(_tried, make, epsilon))
 

@@ -100,14 +100,14 @@ def _scaling(results: Results) -> Markup | None:
     drawn = [point for _, _, series in panels for one in series for point in one.points]
     if not any(one.points for _, _, series in panels for one in series if one.name == "sfumato"):
         return None
-    y = _decades(drawn)
+    y = decades(drawn)
     marks: list[Markup] = []
     for place, (title, ticks, series) in enumerate(panels):
         column, row = place % 2, place // 2
         panel = Panel(62 + 385 * column, 62 + 275 * row, 300, 200, (ticks[0] / 1.25, ticks[-1] * 1.25), y)
-        marks += _drawn(panel, title, ticks, series)
+        marks += drawn_panel(panel, title, ticks, series)
     colours = {"sfumato, epsilon 1": OURS, "sfumato, epsilon 4": SECOND, "study, for reference": STUDYS}
-    return _sheet(780, 590, marks, "KL(released || fit) in nats, add-remove", colours | {"naive box moments": NAIVES})
+    return sheet(780, 590, marks, "KL(released || fit) in nats, add-remove", colours | {"naive box moments": NAIVES})
 
 
 def _by_epsilon(results: Results) -> Markup | None:
@@ -126,15 +126,13 @@ def _by_epsilon(results: Results) -> Markup | None:
     ]
     if not any(one.points for one in series):
         return None
-    panel = Panel(
-        62, 82, 520, 330, (0.42, 9.5), _decades([point for one in series + reference for point in one.points])
-    )
-    marks = _drawn(panel, "epsilon", EPSILONS, reference + series)
+    panel = Panel(62, 82, 520, 330, (0.42, 9.5), decades([point for one in series + reference for point in one.points]))
+    marks = drawn_panel(panel, "epsilon", EPSILONS, reference + series)
     title = "KL(released || fit) in nats, N 1,000, K 5, d 3, delta 1e-5"
-    return _sheet(620, 460, marks, title, colours | {"study, for reference": STUDYS}, rows=2)
+    return sheet(620, 460, marks, title, colours | {"study, for reference": STUDYS}, rows=2)
 
 
-def _sheet(
+def sheet(
     width: float, height: float, marks: Sequence[Markup], title: str, colours: Mapping[str, str], rows: int = 1
 ) -> Markup:
     """Marks on paper under a title and a key."""
@@ -146,12 +144,12 @@ def _sheet(
     return svg.picture(width, height, [*head, *marks], title)
 
 
-def _decades(points: Sequence[Point]) -> tuple[float, float]:
+def decades(points: Sequence[Point]) -> tuple[float, float]:
     low, high = min(point.low for point in points), max(point.high for point in points)
     return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
 
 
-def _drawn(panel: Panel, title: str, ticks: Sequence[float], series: Sequence[Series]) -> list[Markup]:
+def drawn_panel(panel: Panel, title: str, ticks: Sequence[float], series: Sequence[Series]) -> list[Markup]:
     marks: list[Markup] = []
     first, last = (round(math.log10(end)) for end in panel.y)
     for power in range(first, last + 1):

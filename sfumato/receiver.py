@@ -183,15 +183,19 @@ class Release:
         table = self.model.described(column, self._codes(column))
         return dress(table, replace(self.header, types={}), self.schema, frame)
 
-    def cdf(self, column: str, value: Any) -> float:
-        """The probability that a column is at or below a value, among the records that have one."""
+    def cdf(self, column: str, value: Any) -> Any:
+        """The probability that a column is at or below a value, among the records that have one; of a list, a list."""
+        if isinstance(value, list | tuple | np.ndarray):
+            return [self.cdf(column, one) for one in value]
         codes = self._codes(column)
         if not isinstance(codes, Measured) or np.isnan(number := codes.number_of(value)):
             raise RequestError(f"{value!r} is no value of an ordered column, and {column!r} is asked; use marginal")
         return float(self.model.cdf(column, np.array([number]), codes)[0])
 
-    def quantile(self, column: str, share: float) -> Any:
-        """The value of a column at or below which this share of the records lies; 0.5 is the median."""
+    def quantile(self, column: str, share: Any) -> Any:
+        """The value of a column at or below which this share of the records lies; of a list, a list."""
+        if isinstance(share, list | tuple | np.ndarray):
+            return [self.quantile(column, one) for one in share]
         codes = self._codes(column)
         if not isinstance(codes, Measured) or not 0 <= share <= 1:
             raise RequestError(

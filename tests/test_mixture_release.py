@@ -180,7 +180,8 @@ class TestAnswers:
         assert isinstance(release.quantile("age", 0.5), int)
         assert release.cdf("age", 55) == pytest.approx((frame["age"] <= 55).mean(), abs=0.03)
         assert release.cdf("dose", 10.0) == pytest.approx((frame["dose"] <= 10).mean(), abs=0.03)
-        assert (release.cdf("age", -1), release.cdf("age", 120), release.cdf("age", 1e9)) == (0, 1, 1)
+        assert release.cdf("age", [-1, 120, 1e9]) == [0, 1, 1]
+        assert release.quantile("age", [0.25, 0.5]) == [release.quantile("age", 0.25), release.quantile("age", 0.5)]
         for ask in (lambda: release.cdf("kind", "a"), lambda: release.quantile("kind", 0.5)):
             with pytest.raises(RequestError, match="ordered"):
                 ask()

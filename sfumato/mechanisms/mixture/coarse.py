@@ -14,7 +14,7 @@ from sfumato.statistics import Waves
 from sfumato.statistics.bounded import UNIT
 
 _WIDEST = 0.25  # of a class, as a share of the range
-_BELOW = 1.5  # how far below the least scale a class may be, in log sd
+_BELOW = 1.0  # how far below the least scale a class may be, in log sd
 _FEWEST = 2.0  # records that a class is taken to have
 _STEPS_OF_PRIOR = 8
 _NARROWEST_PRIOR = 0.25

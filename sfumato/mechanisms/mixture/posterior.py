@@ -8,6 +8,7 @@ n e^theta_0,  m + A dm,  S = A exp(E) A'.  Minus the log posterior is
 All of it is post-processing.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from sfumato.statistics import Hampel, Lift
 
 _DIFFERENCE = 1e-6  # of the numerical derivatives
 _LEAST_PRECISION = 1e-2  # caps the sd of a direction that nothing is known of at 10
+_NARROWEST = math.exp(-2)  # variance of a class that is believed, relative to the mode
 _CERTAIN = 0.01  # expected KL below which the mode is the best action to second order
 
 
@@ -251,6 +253,16 @@ class ClassPosterior:
         """Whether the mode is all that need be known."""
         return self.expected_kl() < _CERTAIN
 
+    def _believed(self, roots: FloatArray) -> FloatArray:
+        """Roots of covariances that are nowhere much narrower than the mode.
+
+        Narrower ones are the prior's tail rather than something seen, and few of them would rule E[S^-1].
+        """
+        turned = np.matmul(np.linalg.inv(self.root), roots)
+        values, vectors = np.linalg.eigh(np.matmul(turned, turned.transpose(0, 2, 1)))
+        believed: FloatArray = self.root @ (vectors * np.sqrt(np.maximum(values, _NARROWEST))[:, None, :])
+        return believed
+
     def action(self, draws: Draws) -> Action:
         """The two Gaussians Q that are KL-nearest to the class P under the posterior, which was drawn from.
 
@@ -262,7 +274,7 @@ class ClassPosterior:
             d = self.dimension
             spread = self.root @ self.laplace[1 : 1 + d, 1 : 1 + d] @ self.root.T
             return Action(self.count, self.mean, self.cov, self.expected_kl(), self.mean, self.cov + spread)
-        weights, counts, means, roots = draws
+        weights, counts, means, roots = draws._replace(roots=self._believed(draws.roots))
         inverse = np.linalg.inv(roots)
         precision = np.matmul(inverse.transpose(0, 2, 1), inverse)
         cov = np.linalg.inv(np.einsum("s,sab->ab", weights, precision))
