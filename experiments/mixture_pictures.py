@@ -126,10 +126,10 @@ def _by_epsilon(results: Results) -> Markup | None:
     ]
     if not any(one.points for one in series):
         return None
-    panel = Panel(62, 82, 520, 330, (0.42, 9.5), decades([point for one in series + reference for point in one.points]))
+    panel = Panel(62, 82, 620, 330, (0.42, 9.5), decades([point for one in series + reference for point in one.points]))
     marks = drawn_panel(panel, "epsilon", EPSILONS, reference + series)
     title = "KL(released || fit) in nats, N 1,000, K 5, d 3, delta 1e-5"
-    return sheet(620, 460, marks, title, colours | {"study, for reference": STUDYS}, rows=2)
+    return sheet(720, 460, marks, title, colours | {"study, for reference": STUDYS}, rows=2)
 
 
 def sheet(
