@@ -170,7 +170,8 @@ def test_the_action_loses_least_under_the_posterior(d):
     assert not posterior.certain
     draws = posterior.draw(public_chance(7), 400)
     action = posterior.action(draws)
-    weights, counts, means, roots = draws
+    weights, counts, means, _ = draws
+    roots = posterior.believed(draws.roots)
     covs = roots @ roots.transpose(0, 2, 1)
 
     def loss(mean: np.ndarray, cov: np.ndarray) -> float:
@@ -214,3 +215,13 @@ def test_a_root_near_columns_leaves_them_alone_where_they_are_apart():
     root = root_near_columns(cov)
     assert np.allclose(root @ root.T, cov)
     assert np.allclose(root_near_columns(np.diag([1.0, 4.0, 9.0])), np.diag([1.0, 2.0, 3.0]))
+
+
+def test_variances_far_below_the_mode_are_not_believed():
+    posterior = a_posterior(2, 150.0, seed=3)
+    posterior.solve(60)
+    shares = np.array([[1.0, 4.0], [0.5, 1e-9]])
+    believed = posterior.believed(posterior.root * np.sqrt(shares)[:, None, :])
+    relative = np.linalg.inv(posterior.root) @ believed
+    seen = np.linalg.eigvalsh(relative @ relative.transpose(0, 2, 1))
+    assert np.allclose(seen, [[1.0, 4.0], [np.exp(-2), 0.5]])

@@ -253,7 +253,7 @@ class ClassPosterior:
         """Whether the mode is all that need be known."""
         return self.expected_kl() < _CERTAIN
 
-    def _believed(self, roots: FloatArray) -> FloatArray:
+    def believed(self, roots: FloatArray) -> FloatArray:
         """Roots of covariances that are nowhere much narrower than the mode.
 
         Narrower ones are the prior's tail rather than something seen, and few of them would rule E[S^-1].
@@ -274,7 +274,7 @@ class ClassPosterior:
             d = self.dimension
             spread = self.root @ self.laplace[1 : 1 + d, 1 : 1 + d] @ self.root.T
             return Action(self.count, self.mean, self.cov, self.expected_kl(), self.mean, self.cov + spread)
-        weights, counts, means, roots = draws._replace(roots=self._believed(draws.roots))
+        weights, counts, means, roots = draws._replace(roots=self.believed(draws.roots))
         inverse = np.linalg.inv(roots)
         precision = np.matmul(inverse.transpose(0, 2, 1), inverse)
         cov = np.linalg.inv(np.einsum("s,sab->ab", weights, precision))
