@@ -44,7 +44,9 @@ PARTS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="few data sets, a few minutes; results are not written")
+    parser.add_argument(
+        "--quick", action="store_true", help="few data sets, about seven minutes; results are not written"
+    )
     parser.add_argument("--only", nargs="*", choices=list(PARTS), help="some parts; the results of others are kept")
     parser.add_argument("--fresh", action="store_true", help="measure finished cells of these parts anew")
     parser.add_argument("--results", type=Path, help="another file for the results; pictures are then put beside it")

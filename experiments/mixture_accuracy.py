@@ -46,7 +46,7 @@ def main_cells(quick: bool) -> Iterator[Cell]:
     """N = 1000, K = 5, d = 3, on the data sets of the study; its label figures are of those from 0 on."""
     for method in study.MAIN:
         first = 0 if method == "label" else UNSEEN
-        count = (4 if method == "label" else 20) if quick else 40
+        count = 4 if quick and method == "label" else 40
         times = 3 if method in ("add-remove", "replace") and not quick else 1  # with other noise each time
         for epsilon in EPSILONS:
             seeds = [*range(first, first + count)] * times
