@@ -73,6 +73,9 @@ def _claim(release: Release) -> Check:
     statement = release.statement
     delta = delta_of(statement.epsilon, math.sqrt(statement.units_budget / UNITS_PER_MU_SQUARED))
     holds = delta <= statement.delta and Budget(statement.epsilon, statement.delta).units == statement.units_budget
+    if statement.before:
+        together = statement.before.units + statement.units_budget
+        holds = holds and together <= Budget(statement.before.epsilon, statement.delta).units
     detail = f"mu {statement.mu:.6g} gives delta {delta:.6g} at epsilon {statement.epsilon:g}"
     return Check("budget keeps the claimed epsilon and delta", holds, detail)
 

@@ -1,5 +1,6 @@
 """The face for people who come with `X, y`: scikit-learn's contract, and nothing that was not paid for."""
 
+import dataclasses
 import pickle
 import subprocess
 import sys
@@ -254,6 +255,16 @@ def test_bought_bounds_are_paid_for(adjacency, tmp_path):
     assert [item.what for item in statement.items[:3]] == ["counts in 3 tables: x0, x1, x2"] * 3
     assert statement.items[0].sensitivity == pytest.approx(np.sqrt(3 if adjacency == "add-remove" else 6))
     assert estimator.release_.statement.epsilon < 8.0
+    assert "(8, 1e-06)-differential privacy" in estimator.release_.statement.promise
+    estimator.release_.save(tmp_path / "bundle")
+    opened = sfumato.open(tmp_path / "bundle")
+    assert opened.statement == estimator.release_.statement
+    cheaper = opened.statement.model_copy(
+        update={"before": opened.statement.before.model_copy(update={"epsilon": 7.9})}
+    )
+    claim = "budget keeps the claimed epsilon and delta"
+    held = {check.what: check.holds for check in verify(dataclasses.replace(opened, statement=cheaper))}
+    assert not held[claim]
     assert np.array_equal(estimator.bounds_, read_bounds(estimator.bought_))
     assert all(check.holds for check in verify(estimator.release_))
     _, reserved, committed = book.entries()

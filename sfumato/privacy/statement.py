@@ -54,10 +54,19 @@ class Item(_Content):
     units: PositiveInt
 
 
+class Before(_Content):
+    """What the same records had already paid for, and the release shows: its units, and the epsilon of all together."""
+
+    what: str
+    units: PositiveInt
+    epsilon: PositiveFloat
+
+
 class PrivacyStatement(_Content):
     """What is promised.
 
-    `units` are 1e-12 of mu squared; `reservation` is the hash of the ledger's entry, if there is one.
+    `units` are 1e-12 of mu squared; `reservation` is the hash of the ledger's entry, if there is one. Where something
+    was paid for `before`, epsilon is that of the items alone, and the promise is for all together.
     """
 
     dataset: str
@@ -70,6 +79,7 @@ class PrivacyStatement(_Content):
     units_budget: PositiveInt
     units_spent: NonNegativeInt
     reservation: str | None
+    before: Before | None = None
 
     @classmethod
     def of(
@@ -116,11 +126,13 @@ class PrivacyStatement(_Content):
                 "This release is NOT PRIVATE: its noise came from a seed, so whoever knows or guesses the seed can "
                 "take the noise off. It is for tests and studies and must not leave the custodian."
             )
-        factor = math.exp(min(self.epsilon, 700.0))
+        epsilon = self.before.epsilon if self.before else self.epsilon
+        factor = math.exp(min(epsilon, 700.0))
+        earlier = f" It takes in {self.before.what}, paid for before what is listed here." if self.before else ""
         return (
             f"{_PROMISE[self.adjacency]}, the probability of anything that can be seen in this release changes by a "
-            f"factor of at most e^{self.epsilon:g} = {factor:.4g}, but for an excess of at most {self.delta:g}: "
-            f"({self.epsilon:g}, {self.delta:g})-differential privacy for one record, {self.adjacency} adjacency."
+            f"factor of at most e^{epsilon:g} = {factor:.4g}, but for an excess of at most {self.delta:g}: "
+            f"({epsilon:g}, {self.delta:g})-differential privacy for one record, {self.adjacency} adjacency.{earlier}"
         )
 
     @property

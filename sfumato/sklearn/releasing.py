@@ -15,7 +15,7 @@ from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.privacy.ledger import Ledger, default_path
 from sfumato.privacy.noise import SecureNoise, SeededNoise
-from sfumato.privacy.statement import PrivacyStatement
+from sfumato.privacy.statement import Before, PrivacyStatement
 from sfumato.receiver import Release
 from sfumato.schema import Schema
 from sfumato.sklearn.buying import PUBLIC_BOX, Purchase, buy_bounds
@@ -81,7 +81,7 @@ def release_with_bought_bounds(records: Records, terms: Terms, share: float) -> 
     Formal guarantees
         Both together are (epsilon, delta)-differentially private: see `Purchase`. The ledger reserves the whole budget
         at once, before a record is touched. The statement lists every measurement of both; that of the release itself
-        is about the mixture, given the bounds.
+        lists the mixture's and promises both together, because a bundle of it shows the bounds.
     Edge cases
         What the mixture would refuse is refused before the bounds are paid for.
     """
@@ -99,7 +99,9 @@ def release_with_bought_bounds(records: Records, terms: Terms, share: float) -> 
 
     bounds, bought = buy_bounds(records.X, purchase, adjacency, noise)
     made = _mixture(records, terms, bounds, purchase.rest, None)
-    made = replace(made, statement=made.statement.model_copy(update={"reservation": reservation}))
+    before = Before(what="bounds that were bought from the same records", units=purchase.units, epsilon=budget.epsilon)
+    known = made.statement.model_copy(update={"reservation": reservation, "before": before})
+    made = replace(made, statement=known)
     statement = PrivacyStatement.of(
         (*bought, *made.measurements),
         dataset=terms.dataset,
