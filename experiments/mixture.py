@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from experiments import mixture_accuracy, mixture_coverage, mixture_failures, mixture_held_out, mixture_pictures
-from experiments.mixture_cells import Cell, Results
+from experiments.cells import Cell, Results
 
 RESULTS = Path(__file__).with_suffix(".json")
 

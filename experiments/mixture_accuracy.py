@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from experiments import mixture_study as study
-from experiments.mixture_cells import Cell, Figures, Results, shown, table
+from experiments.cells import Cell, Figures, Results, shown, table
 from experiments.mixture_data import Records, iris, mixture_of, released, synthetic
 from experiments.mixture_rivals import as_published, box_moments
 from sfumato.published.liu import Mixture, divergence, fit

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from experiments.mixture_cells import Cell, Figures, Results, table
+from experiments.cells import Cell, Figures, Results, table
 from experiments.mixture_data import FloatArray, IntArray, Records, parameters, released, synthetic
 from experiments.mixture_real import available, real_records, split
 from sfumato.measurement import Measurement

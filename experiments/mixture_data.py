@@ -70,14 +70,17 @@ def synthetic(seed: int, rows: int = 1000, columns: int = 3, classes: int = 5, w
     times wider.
     """
     rng = np.random.default_rng([99, seed, rows, columns])
-    return gaussian_classes(rng, rows, columns, classes, wider)
+    return gaussian_classes(rng, rows, columns, classes, least=2 * (columns + 1), wider=wider)
 
 
-def gaussian_classes(rng: np.random.Generator, rows: int, columns: int, classes: int, wider: float = 1.0) -> Records:
+def gaussian_classes(
+    rng: np.random.Generator, rows: int, columns: int, classes: int, *, least: int, wider: float = 1.0
+) -> Records:
+    """Drawn again until every class has `least` records."""
     while True:
         weights = rng.dirichlet(np.ones(classes))
         label = rng.choice(classes, size=rows, p=weights)
-        if np.bincount(label, minlength=classes).min() >= 2 * (columns + 1):
+        if np.bincount(label, minlength=classes).min() >= least:
             break
     means = rng.uniform(-REACH, REACH, size=(classes, columns))
     covs = [np.atleast_2d(wishart.rvs(columns + 1, np.eye(columns), random_state=rng)) for _ in range(classes)]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments import mixture_study as study
-from experiments.mixture_cells import Cell, Figures, Results, shown, table
+from experiments.cells import Cell, Figures, Results, shown, table
 from experiments.mixture_coverage import unresolved
 from experiments.mixture_data import FloatArray, Records, gaussian_classes, mixture_of, released, synthetic
 from sfumato.models.gaussians import gaussian_kl
@@ -37,7 +37,7 @@ def small(size: int, seed: int) -> Trial:
     """One class of a few rows among four of 250; it should have the moments of the many that it was drawn from."""
     rng = np.random.default_rng([5, seed])
     while True:
-        many = gaussian_classes(rng, 4000, 3, 5)
+        many = gaussian_classes(rng, 4000, 3, 5, least=8)
         if np.bincount(many.label, minlength=5).min() >= OTHERS:
             break
     rows = [np.flatnonzero(many.label == k)[: OTHERS if k else size] for k in range(5)]

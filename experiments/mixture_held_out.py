@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from experiments import mixture_study as study
+from experiments.cells import Cell, Figures, Results, table
 from experiments.mixture_accuracy import apart
-from experiments.mixture_cells import Cell, Figures, Results, table
 from experiments.mixture_data import FloatArray, Records, mixture_of, released
 from experiments.mixture_real import TABLES, available, real_records, split
 from sfumato.published.liu import Mixture, fit

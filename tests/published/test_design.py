@@ -162,3 +162,11 @@ def test_a_smaller_set_never_needs_more():
     shifts, A = rng.standard_normal((60, 4)), metric(rng, 4)
     costs = [np.trace(A @ optimal_design(shifts[:count], A).covariance) for count in (5, 20, 60)]
     assert all(less <= more * (1 + 1e-9) for less, more in itertools.pairwise(costs))
+
+
+def test_points_that_hold_a_short_axis_are_not_lost():
+    """Half the shifts are ten thousand times longer than the rest, so that the weights of the rest are tiny."""
+    rng = np.random.default_rng(0)
+    shifts = rng.standard_normal((1_000, 5))
+    shifts[:500, 0] *= 1e4
+    assert optimal_design(shifts, np.eye(5)).gap <= 1e-9

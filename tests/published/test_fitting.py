@@ -66,13 +66,13 @@ GOOD_X, GOOD_Y = synthetic(3, records=60, classes=2, dimensions=2)
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        (GOOD_X[:, 0], GOOD_Y, "one label for each row"),
-        (GOOD_X, GOOD_Y[1:], "one label for each row"),
-        (np.where(np.arange(60)[:, None] == 3, np.nan, GOOD_X), GOOD_Y, "finite"),
+        (GOOD_X[:, 0], GOOD_Y, "a matrix with a finite number"),
+        (GOOD_X, GOOD_Y[1:], "59 labels for 60 records; the paper assumes one for each"),
+        (np.where(np.arange(60)[:, None] == 3, np.nan, GOOD_X), GOOD_Y, "the paper assumes records of real numbers"),
         (GOOD_X, GOOD_Y.astype(float), "whole numbers from 0 to 1"),
         (GOOD_X, GOOD_Y + 1, "whole numbers from 0 to 1"),
         (GOOD_X, GOOD_Y - 1, "whole numbers from 0 to 1"),
-        (GOOD_X, np.minimum(GOOD_Y, 0), "more than 2 records"),
+        (GOOD_X, np.minimum(GOOD_Y, 0), "class 1 has 0 records. The paper assumes one at least.* needs 3"),
         (GOOD_X[:, [0, 0]], GOOD_Y, "singular"),
     ],
 )

@@ -3,6 +3,8 @@
     fit         (2)         weights, means and covariances of labelled records
     optimise    (P2)        how much noise each of them gets: Wishart (22), Gaussian (23), a random map of weights (26)
     draw        (5), (6)    the noise
+    baselines   V-A         the three mechanisms that the paper compares itself with
+    labels      footnote 1  for records that have none
 
 Where the paper is of two minds, one reading is taken and said where it is taken. The mechanism is not differentially
 private for any useful epsilon; `KNOWN_FAULTS` says why.
@@ -12,17 +14,23 @@ Gamma_k the precision of the Gaussian noise on mu_k; 1 / gamma_k the scale of th
 of the weights; epsilon_0 and epsilon_k the budgets of the map and of mu_k. Numbers in brackets are its equations.
 """
 
+from sfumato.published.liu.baselines import Baseline, release_by_baseline
 from sfumato.published.liu.divergence import Divergence, divergence
-from sfumato.published.liu.faults import KNOWN_FAULTS
+from sfumato.published.liu.faults import BASELINE_FAULTS, KNOWN_FAULTS
 from sfumato.published.liu.fitting import Fitted, Mixture, fit
+from sfumato.published.liu.labels import labels_by_em, labels_by_kmeans
 from sfumato.published.liu.neighbours import Reading
 from sfumato.published.liu.optimisation import NoisePlan, optimise
 from sfumato.published.liu.release import PublishedRelease, draw, release_as_published
+from sfumato.published.liu.sensitivities import Footing
 
 __all__ = [
+    "BASELINE_FAULTS",
     "KNOWN_FAULTS",
+    "Baseline",
     "Divergence",
     "Fitted",
+    "Footing",
     "Mixture",
     "NoisePlan",
     "PublishedRelease",
@@ -30,6 +38,9 @@ __all__ = [
     "divergence",
     "draw",
     "fit",
+    "labels_by_em",
+    "labels_by_kmeans",
     "optimise",
     "release_as_published",
+    "release_by_baseline",
 ]

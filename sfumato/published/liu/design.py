@@ -15,7 +15,6 @@ from sfumato.published.liu.dual import Ellipsoid, holding_weights, relative_gap
 from sfumato.published.liu.fitting import FloatArray, IntArray
 
 _PASSES = 100
-_WITHOUT_WEIGHT = 1e-7  # of the largest
 _NEW_POINTS, _NEW_POINTS_FOR_EACH_DIMENSION = 8, 2
 
 
@@ -34,19 +33,20 @@ def optimal_design(shifts: FloatArray, metric: FloatArray, tolerance: float = 1e
     """
     lower = np.linalg.cholesky(metric)
     points = shifts @ lower
-    scale = float(np.sqrt(np.einsum("ni,ni->n", points, points).max()))
+    squares = np.einsum("ni,ni->n", points, points)
+    scale = float(np.sqrt(squares.max()))
     points = points / scale
     active = _spanning(points)
+    weights = squares[active]  # the answer, if these are orthogonal and hold the rest
     for _ in range(_PASSES):
-        weights = holding_weights(points[active], tolerance / 10)
         ellipsoid = Ellipsoid.of(points[active], weights)
         distances = ellipsoid.distances(points)
         farthest = float(distances.max())
         gap = relative_gap(ellipsoid, weights, farthest)
         if gap <= tolerance:
             break
-        holding = active[weights > _WITHOUT_WEIGHT * weights.max()]
-        active = np.union1d(holding, _outermost(distances, points.shape[1]))
+        active = np.union1d(active, _outermost(distances, points.shape[1]))  # none leaves, so that no set comes back
+        weights = holding_weights(points[active], tolerance / 10)
     half = solve_triangular(lower, ellipsoid.axes * np.sqrt(farthest * ellipsoid.roots), lower=True, trans="T")
     return Design(scale**2 * half @ half.T, gap)
 

@@ -14,7 +14,7 @@ import numpy as np
 from sfumato.published.liu.fitting import FloatArray
 
 _NEWTON_STEPS = 80
-_CENTRING = 0.1  # of the complementarity, left after a step
+_CENTRING = 0.03  # of the complementarity, left after a step
 _SHORT_OF_THE_BOUNDARY = 0.995
 
 
@@ -48,10 +48,9 @@ class Ellipsoid:
         The divided difference of 1 / sqrt at squares of roots r and s is -1 / (r s (r + s)).
         """
         along = points @ self.axes
-        a, b = np.triu_indices(len(self.roots))
-        r, s = self.roots[a], self.roots[b]
-        phi: FloatArray = along[:, a] * along[:, b] * np.sqrt(np.where(a == b, 1, 2) / (r * s * (r + s)))
-        return phi
+        r, s = self.roots[:, None], self.roots
+        phi: FloatArray = along[:, :, None] * along[:, None, :] / np.sqrt(r * s * (r + s))
+        return phi.reshape(len(points), -1)
 
 
 def relative_gap(ellipsoid: Ellipsoid, weights: FloatArray, farthest: float) -> float:

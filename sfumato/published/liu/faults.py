@@ -61,3 +61,22 @@ KNOWN_FAULTS: tuple[str, ...] = (
         "clustering, one changed record can change the labels of others, of which the claim says nothing."
     ),
 )
+
+BASELINE_FAULTS: tuple[str, ...] = (
+    (
+        "Noise: it is scaled by what the records of this very table are like: by their range, or by how far a "
+        "neighbour moves. A neighbour has another range and other neighbours, so that it gets other noise, and the "
+        "difference is not paid for."
+    ),
+    "Noise: it is scaled by the true number of records in each class, which one changed label changes.",
+    (
+        "Classes: a changed label moves two of them. The budget is spent as if it moved one, and on the footing of "
+        "neighbours that leave, the class that a record enters is not guarded at all."
+    ),
+    (
+        "Unit ball: on this footing covariances get noise as if no record were longer than 1, which is what lemma 2 "
+        "assumes for the proposed mechanism, and the records are not scaled."
+    ),
+    "Gaussian noise: the classical formula is proven for an epsilon up to 1 for each part, a third of the whole.",
+    "Projection: none of this is due to it. It sees the noisy values alone and costs nothing.",
+)

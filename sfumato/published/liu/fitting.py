@@ -51,14 +51,27 @@ def fit(X: FloatArray, y: IntArray, classes: int) -> Fitted:  # noqa: N803 - X a
     away = [x - mean for x, mean in zip(members, means, strict=True)]
     covariances = np.array([z.T @ z / (len(z) - 1) for z in away])
     if (np.linalg.matrix_rank(covariances, hermitian=True) < X.shape[1]).any():
-        raise DataError("a covariance is singular; no column may be a linear combination of others within a class")
+        raise DataError(
+            "a covariance is singular, and (12) inverts it: no column may be a linear combination of others in a class"
+        )
     return Fitted(counts / len(y), means, covariances, counts)
 
 
+def check_records(X: FloatArray) -> None:  # noqa: N803
+    """The paper takes records for vectors of real numbers: none may be missing or infinite."""
+    if X.ndim != 2 or not np.isfinite(X).all():
+        raise DataError("the paper assumes records of real numbers: a matrix with a finite number in every place")
+
+
 def _check(X: FloatArray, y: IntArray, classes: int) -> None:  # noqa: N803
-    if X.ndim != 2 or y.shape != X.shape[:1] or not np.isfinite(X).all():
-        raise DataError("the records must be a matrix of finite numbers, with one label for each row")
+    check_records(X)
+    if y.shape != X.shape[:1]:
+        raise DataError(f"there are {len(y)} labels for {len(X)} records; the paper assumes one for each")
     if not np.issubdtype(y.dtype, np.integer) or (y < 0).any() or (y >= classes).any():
         raise DataError(f"labels must be whole numbers from 0 to {classes - 1}, for {classes} classes")
-    if np.bincount(y, minlength=classes).min() <= X.shape[1]:
-        raise DataError(f"each class needs more than {X.shape[1]} records, one more than the records have columns")
+    counts, d = np.bincount(y, minlength=classes), X.shape[1]
+    if counts.min() <= d:
+        raise DataError(
+            f"class {counts.argmin()} has {counts.min()} records. The paper assumes one at least, and inverts every "
+            f"covariance in (12): each class needs {d + 1}, one more than the records have columns"
+        )

@@ -1,6 +1,6 @@
 """Algorithm 1, steps 2 to 10: how much noise each part of the fit gets, by turns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from sfumato.published.liu.budget import claimed_epsilon, covariance_epsilons, largest_gammas, mean_bounds
 from sfumato.published.liu.design import optimal_design
 from sfumato.published.liu.fitting import Fitted, FloatArray, IntArray
-from sfumato.published.liu.frequencies import frequency_map, outcome_probabilities
+from sfumato.published.liu.frequencies import frequency_map
 from sfumato.published.liu.neighbours import neighbouring_counts
 from sfumato.published.liu.objective import objective
 
@@ -38,8 +38,8 @@ class NoisePlan:
     objectives: tuple[float, ...]
 
 
-def optimise(fitted: Fitted, shifts: Sequence[FloatArray], epsilon: float, delta: float) -> NoisePlan:
-    """The noise for a fit whose mean k can move by `shifts[k]`.
+def optimise(fitted: Fitted, shifts: Iterable[FloatArray], epsilon: float, delta: float) -> NoisePlan:
+    """The noise for a fit whose mean k can move by the k-th of `shifts`.
 
     The budget never moves. After (23) every class uses up what epsilon_0 leaves, so that (25) gives back the epsilon_0
     that it was given: a third of epsilon, in two rounds.
@@ -58,7 +58,7 @@ def optimise(fitted: Fitted, shifts: Sequence[FloatArray], epsilon: float, delta
         map_epsilon = epsilon - claimed_epsilon(0.0, mean_epsilons, gammas, counts)  # (25)
         g = objective(fitted, gammas, mean_covariances, outcomes)
         F = frequency_map(g, map_epsilon)
-        objectives.append(float(F[:, 0] @ g))
+        objectives.append(float(F.true @ g))
         if len(objectives) > 1 and abs(objectives[-1] - objectives[-2]) <= _SETTLED:
             break
     return NoisePlan(
@@ -67,7 +67,7 @@ def optimise(fitted: Fitted, shifts: Sequence[FloatArray], epsilon: float, delta
         gammas,
         mean_covariances,
         outcomes,
-        outcome_probabilities(F),
+        F.probabilities,
         tuple(objectives),
     )
 

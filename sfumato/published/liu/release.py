@@ -4,14 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.errors import BudgetError
 from sfumato.published.liu.faults import KNOWN_FAULTS
-from sfumato.published.liu.fitting import Fitted, FloatArray, IntArray, Mixture, fit
+from sfumato.published.liu.fitting import Fitted, FloatArray, IntArray, Mixture, check_records, fit
+from sfumato.published.liu.limits import check_budget, check_size
 from sfumato.published.liu.neighbours import Reading, mean_shifts
 from sfumato.published.liu.noise import gaussian, wishart
 from sfumato.published.liu.optimisation import NoisePlan, optimise
-
-_LARGEST_EPSILON = 1_000  # far beyond it (26) is too small for a float
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +18,11 @@ class PublishedRelease(Mixture):
 
     guarantee: str
     faults: tuple[str, ...]
+
+    @classmethod
+    def of(cls, noisy: Mixture, guarantee: str, faults: tuple[str, ...]) -> "PublishedRelease":
+        """A noisy mixture that says what it is."""
+        return cls(noisy.weights, noisy.means, noisy.covariances, guarantee, faults)
 
 
 def release_as_published(
@@ -39,21 +42,24 @@ def release_as_published(
         the release carries the claim and its faults. `rng` may be seeded: nothing here keeps a secret.
     Edge cases
         A class with no more records than dimensions, or with a singular covariance: `DataError`, because (12) inverts
-        it. One class: the weights are released as they are, for no label can change.
+        it. Rows that are not finite, or too many of them for memory: `DataError`. An epsilon beyond the range of lemma
+        1: `BudgetError`. One class: the weights are released as they are, for no label can change.
     """
-    if not 0 < epsilon <= _LARGEST_EPSILON or not 0 < delta < 1:
-        raise BudgetError(
-            f"epsilon is {epsilon} and delta {delta}; epsilon must be above 0 and at most {_LARGEST_EPSILON}, "
-            "and delta between 0 and 1"
-        )
+    check_budget(epsilon, delta)
+    check_records(X)
+    check_size(len(X), X.shape[1], classes)
     fitted = fit(X, y, classes)
-    shifts = [mean_shifts(X, y, fitted, k, adjacency) for k in range(classes)]
+    shifts = (mean_shifts(X, y, fitted, k, adjacency) for k in range(classes))  # one class in memory at a time
     noisy = draw(rng, fitted, optimise(fitted, shifts, epsilon, delta))
-    guarantee = (
-        f"({epsilon:g}, {delta:g})-differential privacy for one changed label, as claimed by the paper. "
+    return PublishedRelease.of(noisy, claim(epsilon, delta), KNOWN_FAULTS)
+
+
+def claim(epsilon: float, delta: float) -> str:
+    """What the paper says, and what is to be thought of it."""
+    return (
+        f"guarantee: as claimed by the paper, ({epsilon:g}, {delta:g})-differential privacy for one changed label. "
         "The claim does not hold: for study only."
     )
-    return PublishedRelease(noisy.weights, noisy.means, noisy.covariances, guarantee, KNOWN_FAULTS)
 
 
 def draw(rng: np.random.Generator, fitted: Fitted, plan: NoisePlan) -> Mixture:

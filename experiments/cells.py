@@ -58,10 +58,7 @@ class Results:
         if known is not None and known["seeds"] == seeds:
             return
         begin = time.perf_counter()
-        runs = [
-            cell.measure(seed)
-            for seed in track(seeds, f"{cell.part}: {cell.case}", transient=True, disable=not sys.stdout.isatty())
-        ]
+        runs = [cell.measure(seed) for seed in progress(seeds, f"{cell.part}: {cell.case}")]
         result = {
             "part": cell.part,
             "case": cell.case,
@@ -82,8 +79,13 @@ class Results:
         draft.replace(self.path)
 
 
+def progress(seeds: Sequence[int], what: str) -> Iterable[int]:
+    """The seeds, with a bar where somebody watches."""
+    return track(seeds, what, transient=True, disable=not sys.stdout.isatty())
+
+
 def _spread(runs: Sequence[Figures]) -> Figures:
-    """Median and quartiles of each number that is finite, and how many are not; words once each."""
+    """Median, quartiles and mean of each number that is finite, and how many are not; words once each."""
     found: Figures = {}
     for name in dict.fromkeys(name for run in runs for name in run):
         values = [run[name] for run in runs if name in run]
@@ -93,6 +95,10 @@ def _spread(runs: Sequence[Figures]) -> Figures:
         finite = [value for value in values if math.isfinite(value)]
         low, middle, high = map(_short, np.quantile(finite, (0.25, 0.5, 0.75))) if finite else (None, None, None)
         found[name] = {"median": middle, "quartiles": [low, high]}
+        if finite:
+            found[name]["mean"] = _short(float(np.mean(finite)))
+        if len(values) < len(runs):
+            found[name]["runs"] = len(values)
         if len(finite) < len(values):
             found[name]["not finite"] = len(values) - len(finite)
     return found
