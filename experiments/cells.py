@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from rich.progress import track
 
 Figures = dict[str, Any]  # numbers, or words where something went wrong
 Result = dict[str, Any]
+Item = TypeVar("Item")
 DIGITS = 4
 
 
@@ -79,9 +80,9 @@ class Results:
         draft.replace(self.path)
 
 
-def progress(seeds: Sequence[int], what: str) -> Iterable[int]:
-    """The seeds, with a bar where somebody watches."""
-    return track(seeds, what, transient=True, disable=not sys.stdout.isatty())
+def progress(items: Iterable[Item], what: str) -> Iterable[Item]:
+    """The same items, with a bar where somebody watches."""
+    return track(list(items), what, transient=True, disable=not sys.stdout.isatty())
 
 
 def _spread(runs: Sequence[Figures]) -> Figures:

@@ -72,10 +72,18 @@ def write(picture: Markup, path: Path) -> None:
 
 
 def sheet(
-    width: float, height: float, marks: Sequence[Markup], title: str, key: Mapping[str, Stroke], rows: int = 1
+    width: float,
+    height: float,
+    marks: Sequence[Markup],
+    title: str,
+    key: Mapping[str, Stroke],
+    rows: int = 1,
+    note: str = "",
 ) -> Markup:
-    """Marks on paper under a title and a key."""
+    """Marks on paper under a title and a key, with a note at the foot."""
     head = [STYLE, svg.box(0, 0, width, height, PAPER), svg.text(14, 21, title, size=14)]
+    if note:
+        head.append(svg.text(14, height - 9, note, size=11, fill=svg.FAINT))
     each = math.ceil(len(key) / rows)
     for place, (name, stroke) in enumerate(key.items()):
         x, y = 14 + (width - 20) / each * (place % each), 39 + 16 * (place // each)

@@ -1,0 +1,140 @@
+"""Which claims of the papers hold: `python -m experiments.truth [--quick]`.
+
+Measures every claim, prints the numbers, and writes docs/truth.json (the figures, with their seeds) and docs/truth.md
+(the page that is made of them). About five minutes on one core; --quick takes fewer draws and writes nothing.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from experiments.liu import (
+    claim_budget,
+    claim_clustering,
+    claim_covariances,
+    claim_objective,
+    claim_one_mean,
+    claim_proven,
+    claim_release,
+    claim_tuned_noise,
+    claim_two_classes,
+    claim_weights,
+)
+from experiments.truth_page import Figures, Paper, Table, wrapped
+
+DOCS = Path(__file__).parent.parent / "docs"
+DIGITS = 6  # of a figure that is kept
+
+
+def _named(*modules: ModuleType) -> dict[str, Any]:
+    """Claims by what their files are called: claim_two_classes is `two classes`."""
+    return {module.__name__.rpartition("claim_")[2].replace("_", " "): module for module in modules}
+
+
+PAPERS = {
+    "liu": Paper(
+        "Liu et al.",
+        "H. Liu, A. Scaglione and S. Peisert, *Differentially Private Distribution Release of Gaussian Mixture Models "
+        "via KL-Divergence Minimization*",
+        _named(
+            claim_release,
+            claim_weights,
+            claim_covariances,
+            claim_one_mean,
+            claim_two_classes,
+            claim_tuned_noise,
+            claim_clustering,
+            claim_budget,
+            claim_objective,
+            claim_proven,
+        ),
+    ),
+}
+
+OPENING = """\
+# Which claims hold
+
+This page is for the person who signs a release, and who has been told that a paper proves it private. Every claim of
+the papers on which this library builds was tested by code. Each number below was measured, none was typed:
+`python -m experiments.truth` measures them again, and [truth.json](truth.json) keeps them with their seeds.
+
+**What you can rely on.** A result of `sfumato release` carries a proof and an audit: see [the promise](promise.md). A
+result *as claimed by the paper*, as everything in `sfumato/published/` says of itself, carries neither. That code is
+for study: it repeats the papers as printed, so that their faults can be seen. Never release with it.
+
+Words that come back:
+
+- **epsilon, delta**: what is promised. One change of the table makes any result more likely by a factor of e^epsilon at
+  most, but for an excess of delta. Smaller is safer.
+- **neighbour**: the table after that one change. In the paper below, one record gets another label.
+- **advantage**: an attacker sees a release and says which of two neighbours it was made of. The advantage is how much
+  more often that is right than wrong: 0 is a coin, 1 is certainty. Epsilon and delta set a bound to it.
+- **log-ratio**: how far one change moves the logarithm of a result's likelihood. Epsilon is the most that is promised.
+- **as published, proven**: the mechanism of the paper, word for word; the mechanism of this library.
+"""
+
+
+def page(figures: dict[str, dict[str, Figures]]) -> str:
+    """The whole page, from the figures of each claim of each paper."""
+    parts = [OPENING.rstrip(), "## All claims", _overview(figures)]
+    for place, (name, paper) in enumerate(PAPERS.items(), start=1):
+        parts += [f"## {place}. Claims, {paper.short}", wrapped(f"{paper.title}.")]
+        for at, (claim, module) in enumerate(paper.claims.items(), start=1):
+            parts.append(module.section(figures[name][claim]).markdown(f"{place}.{at}"))
+    return "\n\n".join(parts) + "\n"
+
+
+def _overview(figures: dict[str, dict[str, Figures]]) -> str:
+    rows = [
+        [
+            finding.claim,
+            f"{paper.short}, {finding.place}" if finding.place else "not in the paper",
+            finding.holds,
+            finding.measured,
+            finding.meaning,
+        ]
+        for name, paper in PAPERS.items()
+        for claim, module in paper.claims.items()
+        for finding in module.findings(figures[name][claim])
+    ]
+    head = ["claim", "where in the paper", "does it hold?", "measured", "what it means for you"]
+    return Table("One row for each claim; the sections below say more.", head, rows).markdown
+
+
+def measure(quick: bool) -> dict[str, dict[str, Figures]]:
+    """Every claim, its tables printed as soon as they are there."""
+    found: dict[str, dict[str, Figures]] = {}
+    for name, paper in PAPERS.items():
+        found[name] = {}
+        for claim, module in paper.claims.items():
+            begin = time.perf_counter()
+            found[name][claim] = kept = rounded(module.measure(quick))
+            print(f"{paper.short}: {module.section(kept).plain}\n\n{time.perf_counter() - begin:.0f} s\n", flush=True)
+    return found
+
+
+def rounded(figure: Any) -> Any:
+    """As it is kept, so that the page is the same from the file as from the run."""
+    if isinstance(figure, dict):
+        return {key: rounded(value) for key, value in figure.items()}
+    if isinstance(figure, list | tuple):
+        return [rounded(value) for value in figure]
+    return float(f"{figure:.{DIGITS}g}") if isinstance(figure, float) else figure
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer draws, about fifteen seconds; writes nothing")
+    quick = parser.parse_args().quick
+    figures = measure(quick)
+    if not quick:
+        (DOCS / "truth.json").write_text(json.dumps(figures, indent=1, allow_nan=False) + "\n")
+        (DOCS / "truth.md").write_text(page(figures))
+        print("written: docs/truth.json, docs/truth.md")
+
+
+if __name__ == "__main__":
+    main()
