@@ -84,7 +84,7 @@ class DensityFigure:
                 "by column": [divergence(*_column(middle.mixture, scaled, j)).total for j in range(scaled.columns)],
             }
             curves[name] = self._curve(middle.mixture)
-            if middle.haze:
+            if middle.haze and len(self.features) == 1:  # in small panels it would only blur
                 curves[name]["haze"] = [self._curve(one) for one in middle.haze]
         seeds = list(range(releases))
         return {"epsilon": EPSILON, "seeds": seeds, "KL": kls, "curves": curves, "records": self._bars(scaled)}

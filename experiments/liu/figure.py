@@ -109,6 +109,11 @@ class CurveFigure:
         return sheet(740, 545, marks, f"Figure {self.number}. {self.title}", key, rows=3, note=NOTE)
 
 
+def in_words(number: float) -> str:
+    """Two digits, as people write them: 0.0031, 2.4, 130, 4,700."""
+    return f"{float(f'{number:.2g}'):,.0f}" if number >= 10 else f"{number:.2g}"
+
+
 @dataclass(frozen=True)
 class Medians:
     """Medians of a figure by method, to be written into sentences."""
@@ -120,4 +125,4 @@ class Medians:
         return self.found.median(self.figure.name, self.figure.case(value), method)
 
     def text(self, method: str, value: float) -> str:
-        return f"{self(method, value):.2g}"
+        return in_words(self(method, value))

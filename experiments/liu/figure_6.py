@@ -2,12 +2,13 @@
 
 from experiments.liu.data import Units, iris
 from experiments.liu.density import Content, DensityFigure
+from experiments.liu.figure import in_words
 from experiments.liu.methods import LAPLACE, PROPOSED, WHOLE
 
 
 def says(content: Content) -> tuple[str, str]:
-    kl = {name: f"{one['median']:.2g}" for name, one in content["KL"].items()}
-    first, _, third, _ = (f"{one:.2g}" for one in content["KL"][PROPOSED]["by column"])
+    kl = {name: in_words(one["median"]) for name, one in content["KL"].items()}
+    first, _, third, _ = map(in_words, content["KL"][PROPOSED]["by column"])
     shows = (
         f"Of 21 releases by each method the middle one by KL: the proven curves ({kl[WHOLE]} nats from the fit in all "
         "four columns) lie near the fit, in a haze of what they leave open, and Laplace noise "

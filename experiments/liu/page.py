@@ -28,9 +28,12 @@ attacks. They are here so that the paper can be compared with.
 * *no privacy: another sample*: how far the fit of as many fresh records from the fitted mixture would be from it.
   Noise below this line is lost in chance.
 
-A trial is a fresh table and one release by each method; the paper plots means over 1,000 of them, these are medians
-and quartiles over 200, because means are made by a few tables with a tiny class (they are in the files). The paper's
-axes are not in its text, so the ranges are ours.
+A trial is a fresh table (for Iris, the houses and the images: the same one) and one release by each method; the paper
+plots means over 1,000 of them, these are medians and quartiles over 200 (images: 20), because means are made by a few
+tables with a tiny class (they are in the files). Proven releases take a second or more and have fewer trials: `runs` in
+the files. The paper's axes are not in its text, so the ranges are ours.
+
+How the semidefinite program (23) is solved, and how fast: [design.md](design.md).
 """
 
 
