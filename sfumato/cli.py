@@ -131,7 +131,7 @@ def release(
     epsilon: Annotated[float, typer.Option(help="the whole budget", show_default=False)],
     out: Annotated[Path, typer.Option(help="the bundle to write", show_default=False)],
     delta: Annotated[float, typer.Option(help="what the promise may exceed epsilon's factor by")] = 1e-6,
-    mechanism: Annotated[str, typer.Option(help="auto, tables or mixture")] = "auto",
+    mechanism: Annotated[str, typer.Option(help="auto, tables, mixture or subspace")] = "auto",
     adjacency: Annotated[Adjacency, typer.Option(help="the change that nobody may notice")] = Adjacency.ADD_REMOVE,
     components: Annotated[
         int | None, typer.Option(help="Gaussians of a mixture without a category as target; by default as many as show")

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from sfumato.curator import Curator
 from sfumato.errors import RequestError, SchemaError
 from sfumato.mechanisms.registry import MECHANISMS
+from sfumato.mechanisms.subspace import is_wide
 from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.privacy.ledger import Ledger, default_path
@@ -18,7 +19,7 @@ from sfumato.receiver import Release
 from sfumato.schema import Schema
 from sfumato.sources import open_source
 
-Mechanism = Literal["auto", "tables", "mixture"]
+Mechanism = Literal["auto", "tables", "mixture", "subspace"]
 DEFAULT_DELTA = 1e-6
 
 
@@ -40,7 +41,8 @@ def release(
     data        a path to Parquet or CSV, or a folder of them; an Arrow table or dataset; a pandas or polars frame
     schema      the public knowledge of the table, or the path of its YAML file
     epsilon, delta   the whole budget; nothing is spent on the side
-    mechanism   "tables"; "mixture", Gaussians for numeric columns; or "auto" for the one that suits the schema
+    mechanism   "tables"; "mixture", Gaussians for up to 32 numeric columns; "subspace", Gaussians for hundreds of them;
+                or "auto": a subspace for 64 numeric columns or more with one category at most, as target, else tables
     adjacency   "add-remove" (one record more or less), "replace" or "label"
     components  how many Gaussians a mixture without a category as target gets; by default as many as the data bear out
     ledger      where the spending is written down: by default the user's ledger (`$SFUMATO_LEDGER`); None: nowhere
@@ -59,7 +61,7 @@ def release(
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
     adjacency = _checked(schema, mechanism, adjacency)
     budget = Budget(epsilon, delta)
-    chosen = "tables" if mechanism == "auto" else mechanism
+    chosen = ("subspace" if is_wide(schema) else "tables") if mechanism == "auto" else mechanism
     if components is not None and chosen != "mixture":
         raise RequestError("components are for mechanism mixture; leave them out")
     settings = {} if components is None else {"components": components}

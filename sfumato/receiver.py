@@ -223,20 +223,20 @@ class Release:
         """Every weight, mean and covariance of a Gaussian mixture, with the interval that holds it at this level.
 
         The interval is for the class's own moments, the fit to its records that nobody may see: noise, and what bounded
-        scores leave to chance. On a log scale they are those of the natural logarithm.
+        scores leave to chance. On a log scale they are those of the natural logarithm. Of a subspace: the mean of every
+        column in each class, with the interval of the noise.
         """
-        from sfumato.models.gaussian_tables import parameter_table
-
         if not 0 < level < 1:
             raise RequestError(f"the level is {level}; it must lie between 0 and 1, say 0.95")
-        model = self._mixture()
+        model: Any = self.model
+        told = _parameters_of(model)
         codes = None if model.target is None else Encoder(self.schema).columns[model.target]
         labels = (
             pa.array([f"component {k + 1}" for k in range(model.classes)])
             if codes is None
             else codes.decode(np.arange(model.classes, dtype=np.int32), np.zeros(model.classes))
         )
-        return dress(parameter_table(model, labels, level), replace(self.header, types={}), self.schema, frame)
+        return dress(told(model, labels, level), replace(self.header, types={}), self.schema, frame)
 
     def _mixture(self) -> "GaussianMixture":
         from sfumato.models.gaussian_mixture import GaussianMixture
@@ -259,11 +259,10 @@ class Release:
         codes, source = self._codes(column), self.condition(given) if given else self
         if isinstance(self.fitted, TableMixture):
             return expectation(self.fitted, source.given, self.measurements, column, codes)
-        from sfumato.models.gaussian_tables import mean_of
-
         if not isinstance(codes, Measured):
             raise RequestError(f"the values of column {column!r} are no numbers and have no mean; use marginal")
-        return Expectation(*(shown(codes, number) for number in mean_of(source._mixture(), column)))
+        mean_of = _mean_of(source.model)
+        return Expectation(*(shown(codes, number) for number in mean_of(source.model, column)))
 
     def refit(
         self, *, components: int | None = None, steps: int | None = None, prior: float | None = None
@@ -338,6 +337,30 @@ class Release:
         batches = arrow.to_batches()
         records = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=arrow.schema)
         return Encoder(self.schema).encode(records, names)
+
+
+def _parameters_of(model: Any) -> Any:
+    """What tells the parameters of this kind of model as a table."""
+    if model.kind == "gaussian-mixture":
+        from sfumato.models.gaussian_tables import parameter_table
+
+        return parameter_table
+    if model.kind == "subspace":
+        from sfumato.models.subspace_tables import class_means
+
+        return class_means
+    raise RequestError("this release has no parameters; make one with mechanism mixture or subspace")
+
+
+def _mean_of(model: Any) -> Any:
+    """What tells the mean of a column of this kind of model, and its interval."""
+    if model.kind == "subspace":
+        from sfumato.models import subspace_tables
+
+        return subspace_tables.mean_of
+    from sfumato.models import gaussian_tables
+
+    return gaussian_tables.mean_of
 
 
 def open_release(path: str | Path) -> Release:

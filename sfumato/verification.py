@@ -13,7 +13,20 @@ from sfumato.privacy.spending import UNITS_PER_MU_SQUARED, units_of
 from sfumato.privacy.statement import item_of
 from sfumato.receiver import Release
 from sfumato.schema import Schema
-from sfumato.statistics import Cells, ClassSums, Gradient, Grid, Stacked, Statistic, size_of
+from sfumato.statistics import (
+    AtBounds,
+    Cells,
+    ClassSums,
+    Distances,
+    Gradient,
+    Grid,
+    Places,
+    RowSums,
+    Scatter,
+    Stacked,
+    Statistic,
+    size_of,
+)
 
 _SAME = 0.02  # total variation that the last digits of another processor may add up to
 
@@ -93,14 +106,21 @@ def _follows(statistic: Statistic, schema: Schema) -> bool:
         case Stacked():
             return all(_follows(part, schema) for part in statistic.parts)
         case ClassSums():
-            same = all(schema.by_name.get(name) == column for name, column in statistic.places.columns.items())
-            return same and statistic.parting.target in (None, schema.target)
+            return _read_as(statistic.places, schema) and statistic.parting.target in (None, schema.target)
+        case RowSums() | Scatter() | Distances():
+            return _read_as(statistic.view.places, schema) and statistic.view.parting.target in (None, schema.target)
+        case AtBounds():
+            return _read_as(statistic.places, schema)
         case Cells() | Gradient():
             label = statistic.label if isinstance(statistic, Cells) else statistic.target
             fits = all(name in columns and grid.codes == columns[name].size for name, grid in _grids(statistic))
             return fits and label == schema.target
         case _:
             return False
+
+
+def _read_as(places: Places, schema: Schema) -> bool:
+    return all(schema.by_name.get(name) == column for name, column in places.columns.items())
 
 
 def _grids(part: Cells | Gradient) -> list[tuple[str, Grid]]:

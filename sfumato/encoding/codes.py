@@ -364,6 +364,12 @@ class Measured:
         step = np.clip(codes, 0, self.steps - 1)
         return np.where(codes < self.steps, self.ends(step + 1) - self.ends(step), 1.0)
 
+    @property
+    def lowest_and_highest(self) -> tuple[int, int]:
+        """The codes of the bounds."""
+        low, high = self._of_numbers(np.array([self.low, self.high], dtype=np.float64)).tolist()
+        return low, high
+
     def codes_at(self, places: FloatArray) -> CodeArray:
         """The code at each place of the scale; beyond its ends that of the bound."""
         number = self.number_at(np.clip(places, 0.0, 1.0))

@@ -8,6 +8,7 @@ from sfumato.encoding import Batch
 from sfumato.errors import RequestError
 from sfumato.measurement import Door, Measurement
 from sfumato.mechanisms.mixture import plan_mixture, refit_mixture, release_mixture
+from sfumato.mechanisms.subspace import plan_subspace, refit_subspace, release_subspace
 from sfumato.mechanisms.tables import Fit, plan_tables, refit_tables, release_tables
 from sfumato.models.model import Model
 from sfumato.privacy.accounting import Budget
@@ -34,6 +35,10 @@ def _plan_mixture(schema: Schema, budget: Budget, adjacency: Adjacency, settings
     return plan_mixture(schema, budget, adjacency, settings.get("components"))
 
 
+def _plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency, settings: Mapping[str, Any]) -> Any:  # noqa: ARG001
+    return plan_subspace(schema, budget, adjacency)
+
+
 def _refit_tables(measurements: Measurements, plan: Any, settings: Mapping[str, Any], _: Batch | None) -> Model:
     return refit_tables(measurements, plan, Fit(**settings))
 
@@ -44,7 +49,14 @@ def _refit_mixture(measurements: Measurements, plan: Any, settings: Mapping[str,
     return refit_mixture(measurements, plan, features)
 
 
+def _refit_subspace(measurements: Measurements, plan: Any, settings: Mapping[str, Any], _: Batch | None) -> Model:
+    if settings:
+        raise RequestError(f"a subspace has nothing to set, and {', '.join(settings)} was given")
+    return refit_subspace(measurements, plan)
+
+
 MECHANISMS: Mapping[str, Mechanism] = {
     "tables": Mechanism(_plan_tables, release_tables, _refit_tables),
     "mixture": Mechanism(_plan_mixture, release_mixture, _refit_mixture),
+    "subspace": Mechanism(_plan_subspace, release_subspace, _refit_subspace),
 }

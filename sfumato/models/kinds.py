@@ -22,5 +22,9 @@ def model_from_parts(content: Mapping[str, Any], table: pa.Table, columns: Mappi
             from sfumato.models.gaussian_mixture import GaussianMixture
 
             return GaussianMixture.from_parts(content, table, columns)
+        case "subspace":
+            from sfumato.models.subspace import SubspaceModel
+
+            return SubspaceModel.from_parts(content, table, columns)
         case other:
             raise ValueError(f"a model of kind {other!r} is not known to this version; update sfumato")

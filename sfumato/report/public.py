@@ -14,6 +14,7 @@ from sfumato.report.charts import budget_chart, column_chart, dependence_chart
 from sfumato.schema import Column
 
 _MOST_IN_MATRIX = 30
+_MOST_CHARTS = 120
 _MOST_PARAMETERS = 120
 
 
@@ -27,7 +28,7 @@ def public_report(release: Release) -> str:
     codes = Encoder(release.schema).columns
     charts = [
         {"name": name, "about": _about(column), "chart": column_chart(release.model, name, codes[name])}
-        for name, column in release.schema.by_name.items()
+        for name, column in _charted(release)
     ]
     chosen = _most_dependent(release)
     return template.render(
@@ -67,6 +68,15 @@ def _spread(row: Mapping[str, Any]) -> dict[str, Any]:
     if row["parameter"] != "covariance":
         return {"name": row["parameter"]}
     return {"name": "sd", **{key: math.sqrt(max(row[key], 0.0)) for key in ("estimate", "low", "high")}}
+
+
+def _charted(release: Release) -> list[tuple[str, Column]]:
+    """The target, and all other columns or so many of them, evenly spread, as a reader will look at."""
+    columns, target = release.schema.by_name, release.schema.target
+    others = list(release.schema.features)
+    step = max(1, -(-len(others) // _MOST_CHARTS))
+    wanted = {target, *others[::step]}
+    return [(name, column) for name, column in columns.items() if name in wanted]
 
 
 def _about(column: Column) -> str:

@@ -50,6 +50,22 @@ class ByTarget:
         return {"kind": "by target", "target": self.target, "size": self.size}
 
 
+@dataclass(frozen=True)
+class Together:
+    """All records are of one class."""
+
+    size = 1
+    target = None
+
+    def __call__(self, batch: Batch, places: FloatArray) -> ClassArray:  # noqa: ARG002
+        """See `Parting`."""
+        return np.zeros(batch.rows, dtype=np.int64)
+
+    def to_content(self) -> dict[str, Any]:
+        """See `Parting`."""
+        return {"kind": "together"}
+
+
 @dataclass(frozen=True, eq=False)
 class ByRule:
     """The class with the least |z_k|^2 + offset_k, z_k = W_k (x - c_k); the first of equals."""
@@ -93,6 +109,8 @@ def parting_from_content(content: Mapping[str, Any]) -> Parting:
     match content.get("kind"):
         case "by target":
             return ByTarget(content["target"], content["size"])
+        case "together":
+            return Together()
         case "by rule":
             return ByRule(tuple(map(Whitening.from_content, content["whitenings"])), tuple(content["offsets"]))
         case other:

@@ -44,14 +44,16 @@ class Places:
         return tuple(self.columns)
 
     @cached_property
+    def scales(self) -> dict[str, Measured]:
+        """The scale of each column. Like columns share one."""
+        shared = {column: codes_of(column) for column in dict.fromkeys(self.columns.values())}
+        return {name: scale for name, column in self.columns.items() if isinstance(scale := shared[column], Measured)}
+
+    @cached_property
     def _tables(self) -> dict[str, FloatArray]:
-        shared: dict[Column, FloatArray] = {}
-        for column in self.columns.values():
-            if column not in shared:
-                codes = codes_of(column)
-                assert isinstance(codes, Measured)  # noqa: S101 - checked when made
-                shared[column] = np.rint(codes.places * 2.0**PLACE_BITS)
-        return {name: shared[column] for name, column in self.columns.items()}
+        distinct = {id(scale): scale for scale in self.scales.values()}
+        shared = {key: np.rint(scale.places * 2.0**PLACE_BITS) for key, scale in distinct.items()}
+        return {name: shared[id(scale)] for name, scale in self.scales.items()}
 
     def __call__(self, batch: Batch) -> FloatArray:
         """The places of each record (columns x records), integer-valued."""

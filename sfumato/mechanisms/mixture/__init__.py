@@ -7,26 +7,25 @@ they improve; shells take over where a class is not Gaussian. The rest is post-p
 from collections.abc import Callable
 from dataclasses import replace
 
-from sfumato.encoding import Batch, Measured
-from sfumato.encoding.codes import codes_of
+from sfumato.encoding import Batch
 from sfumato.errors import BundleError
 from sfumato.measurement import Door, Measurement
+from sfumato.mechanisms.likeness import alike
 from sfumato.mechanisms.mixture.actions import model_of
 from sfumato.mechanisms.mixture.label_table import release_label_table
-from sfumato.mechanisms.mixture.likeness import alike
 from sfumato.mechanisms.mixture.planning import MixturePlan, plan_mixture
 from sfumato.mechanisms.mixture.rounds import Questions, measure_classes
 from sfumato.mechanisms.mixture.unlabelled import release_unlabelled
 from sfumato.mechanisms.record import Record
 from sfumato.models.gaussian_mixture import GaussianMixture
-from sfumato.statistics import ByTarget, Places
+from sfumato.statistics import ByTarget
 
 __all__ = ["MixturePlan", "plan_mixture", "refit_mixture", "release_mixture"]
 
 
 def release_mixture(door: Door, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
     """Measure every class, round by round, and fit its Gaussian."""
-    scales = _scales(plan.places)
+    scales = plan.places.scales
     if plan.target is None and plan.search is not None:
         found = release_unlabelled(door, plan, plan.search, scales, progress)
         return replace(found, settings={"components": plan.search.components})
@@ -53,8 +52,3 @@ def refit_mixture(
     if record.left:
         raise BundleError("there are more measurements than the budget asks for; use the version that made the bundle")
     return model
-
-
-def _scales(places: Places) -> dict[str, Measured]:
-    codes = {name: codes_of(column) for name, column in places.columns.items()}
-    return {name: scale for name, scale in codes.items() if isinstance(scale, Measured)}

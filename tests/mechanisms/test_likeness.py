@@ -5,10 +5,22 @@ import dataclasses
 import numpy as np
 import pytest
 
+from sfumato.mechanisms.likeness import alike
 from sfumato.mechanisms.mixture.design import designed
-from sfumato.mechanisms.mixture.likeness import alike
 from sfumato.schema import Schema
-from sfumato.statistics import Boxes, ByRule, ByTarget, ClassSums, Places, Shells, Stacked, Waves, Whitening
+from sfumato.statistics import (
+    Boxes,
+    ByRule,
+    ByTarget,
+    ClassSums,
+    Places,
+    Scatter,
+    Shells,
+    Stacked,
+    View,
+    Waves,
+    Whitening,
+)
 
 NUMBERS = [{"name": name, "type": "number", "bounds": [0, 1]} for name in "ab"]
 COLUMNS = Schema.from_content({"sfumato": 1, "name": "t", "columns": NUMBERS}).by_name
@@ -76,7 +88,17 @@ def test_other_kinds_sizes_and_columns_are_not_alike():
     assert not alike(asked(MAPS["waves"](1.0)), asked(Waves.of(np.array([[3.0, 9.0], [40.0, 50.0]]), 1.0)))
 
 
-def test_only_sums_by_class_are_compared():
+def test_a_statistic_of_another_class_is_not_alike():
     other = Stacked((asked(Shells.of(HERE)),), (1.0,))
-    assert not alike(other, other)
+    assert alike(other, other)
     assert not alike(asked(Shells.of(HERE)), other)
+    assert not alike(other, asked(Shells.of(HERE)))
+
+
+@pytest.mark.parametrize(("moved", "same"), [(0.0, True), (1e-6, True), (0.01, False)])
+def test_wide_questions_are_alike_up_to_last_digits(moved, same):
+    def scatter(shift: float) -> Scatter:
+        directions = 0.9 * MATRIX + shift * MATRIX.max()
+        return Scatter(View.of(PLACES, ByTarget("y", 2), CENTRE + shift, directions), 2.0 + shift, apart=True)
+
+    assert alike(scatter(0.0), scatter(moved)) == same

@@ -1,0 +1,98 @@
+"""What `subspace` will ask and what each question may spend: a function of schema, budget and adjacency alone."""
+
+from dataclasses import dataclass
+
+from sfumato.encoding import Encoder, Listed
+from sfumato.errors import BudgetError, SchemaError
+from sfumato.privacy.accounting import Budget
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.schema import Schema
+from sfumato.statistics import ByTarget, Places, Together
+
+MOST_COLUMNS, MOST_CLASSES = 5_000, 200
+WIDE = 64  # columns of numbers, from which on `auto` takes a subspace
+_LEAST_MU = 2.0**-17  # below it the noise leaves the lattice
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What each question gets: shares of mu squared in a table of constants, then mu."""
+
+    pilot: float
+    bounds: float
+    norms: float
+    means: float
+    class_norms: float
+    scatter: float
+    marginals: float  # or of the scatter once more
+    latent_means: float
+    class_scatter: float
+
+
+_SHARES = Shares(0.04, 0.005, 0.0075, 0.22, 0.0075, 0.32, 0.10, 0.06, 0.24)
+
+
+@dataclass(frozen=True)
+class SubspacePlan:
+    """The columns, what parts the records, the schema's target, and the mu of each question."""
+
+    places: Places
+    parting: ByTarget | Together
+    target: str | None
+    adjacency: Adjacency
+    mu: Shares
+
+    @property
+    def columns(self) -> int:
+        """d."""
+        return len(self.places.names)
+
+    @property
+    def classes(self) -> int:
+        """K."""
+        return self.parting.size
+
+
+def plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency) -> SubspacePlan:
+    """The plan for a table of numbers, with one category as target or with none."""
+    codes = Encoder(schema).columns
+    target = schema.target if schema.target is not None and isinstance(codes[schema.target], Listed) else None
+    names = [name for name in schema.by_name if name != target]
+    _refuse(schema, names, target, adjacency)
+    parting = Together() if target is None else ByTarget(target, codes[target].size)
+    mus = budget.split(tuple(vars(_SHARES).values()))
+    if min(mus) < _LEAST_MU:
+        raise BudgetError(f"epsilon {budget.epsilon} at delta {budget.delta} does not go round; raise epsilon")
+    return SubspacePlan(Places.of(schema.by_name, names), parting, schema.target, adjacency, Shares(*mus))
+
+
+def _refuse(schema: Schema, names: list[str], target: str | None, adjacency: Adjacency) -> None:
+    """Refuse a table that has no subspace, and name the mechanism that serves it."""
+    for name in names:
+        column = schema[name]
+        if column.type in ("category", "boolean"):
+            raise SchemaError(
+                f"column {name!r} is a {column.type}, and a subspace has numbers and one category as target; leave the "
+                "column out, or use mechanism tables"
+            )
+        if column.missing:
+            raise SchemaError(
+                f"column {name!r} may be missing, and a subspace has no place for that; use mechanism tables, or say "
+                "`missing: false`, and a null counts as the column's `otherwise`"
+            )
+    if not 2 <= len(names) <= MOST_COLUMNS:
+        raise SchemaError(
+            f"there are {len(names)} columns of numbers, and a subspace has 2 to {MOST_COLUMNS}; use mechanism tables"
+        )
+    if target is None and adjacency == Adjacency.LABEL:
+        raise SchemaError("label adjacency protects a category, and the target is none; use mechanism tables")
+    if target is not None and Encoder(schema).columns[target].size > MOST_CLASSES:
+        raise SchemaError(f"the target {target!r} has more than {MOST_CLASSES} classes; use mechanism tables")
+
+
+def is_wide(schema: Schema) -> bool:
+    """Whether a table is what this mechanism is for: many numbers, and at most one category, as target."""
+    features = [schema[name] for name in schema.features]
+    numbers = all(column.type in ("number", "integer") and not column.missing for column in features)
+    listed = schema.target is None or schema[schema.target].type in ("category", "boolean")
+    return numbers and len(features) >= WIDE and listed

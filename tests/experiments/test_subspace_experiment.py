@@ -1,0 +1,79 @@
+"""The experiment on wide tables: its data, its score, its pictures."""
+
+import os
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("lightgbm")
+pytest.importorskip("sklearn")
+pytest.importorskip("pandas")
+
+import sfumato
+from experiments.subspace import TABLES, score
+from experiments.subspace_pictures import png, write_filled, write_grid
+from sfumato.mechanisms.subspace import is_wide
+
+DATA = Path(os.environ.get("SFUMATO_DATA", Path(__file__).parents[3] / "shared" / "data"))
+
+
+def test_a_score_is_accuracy_or_the_area_under_the_curve():
+    three = np.array([[0.8, 0.1, 0.1], [0.2, 0.3, 0.5], [0.4, 0.5, 0.1]])
+    assert score(three, np.array([0, 2, 0])) == pytest.approx(2 / 3)
+    two = np.array([[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8]])
+    assert score(two, np.array([0, 1, 0, 1])) == 1.0
+    assert score(two, np.array([1, 0, 1, 0])) == 0.0
+
+
+def decoded(path: Path) -> np.ndarray:
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", content[16:24])
+    start = content.index(b"IDAT")
+    (length,) = struct.unpack(">I", content[start - 4 : start])
+    lines = np.frombuffer(zlib.decompress(content[start + 4 : start + 4 + length]), dtype=np.uint8)
+    return lines.reshape(height, width + 1)[:, 1:]
+
+
+def test_a_png_holds_its_pixels(tmp_path):
+    grey = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    (tmp_path / "a.png").write_bytes(png(grey))
+    assert np.array_equal(decoded(tmp_path / "a.png"), grey)
+
+
+def test_images_of_a_release_are_drawn(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    x = np.clip(rng.normal(60 + 100 * y[:, None], 20, (600, 16)), 0, 255).astype(np.uint8)
+    columns = [
+        {"name": "p_{0..15}", "type": "integer", "bounds": [0, 255]},
+        {"name": "y", "type": "category", "values": [0, 1]},
+    ]
+    schema = sfumato.Schema.from_content({"sfumato": 1, "name": "i", "columns": columns, "target": "y"})
+    table = {f"p_{j}": x[:, j] for j in range(16)} | {"y": y}
+    import pandas as pd
+
+    release = sfumato.release(
+        pd.DataFrame(table), schema, epsilon=5, delta=1e-5, mechanism="subspace", ledger=None, seed=0
+    )
+    write_grid(release, (4, 4), tmp_path / "grid.png")
+    grid = decoded(tmp_path / "grid.png")
+    half = len(grid) // 2
+    assert grid[:half].mean() > grid[half:].mean()  # the darker class is the second
+    write_filled(release, x[:3], (4, 4), tmp_path / "filled.png")
+    assert decoded(tmp_path / "filled.png").shape == (3 * 10 * 2, 7 * 10 * 2)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"no real data at {DATA}; set SFUMATO_DATA")
+@pytest.mark.parametrize("name", TABLES)
+def test_the_tables_lie_within_their_bounds_and_are_wide(name):
+    data = TABLES[name]()
+    low, high = data.bounds
+    for numbers in (data.numbers, data.test_numbers):
+        assert low <= numbers.min()
+        assert numbers.max() <= high
+    assert len(data.numbers) == len(data.label)
+    assert is_wide(data.schema())
