@@ -100,7 +100,7 @@ def draw() -> None:
     digits = loaded("MNIST")
     releases = {epsilon: released(digits, epsilon) for epsilon in EPSILONS[:2]}
     for epsilon, release in releases.items():
-        write_grid(release, SHAPE, PICTURES / f"subspace_mnist_{epsilon:g}.png")
+        write_grid(release, PICTURES / f"subspace_mnist_{epsilon:g}.png")
     write_filled(releases[1.0], digits.test_numbers[:FILLED], SHAPE, PICTURES / "subspace_filled.png")
     print("drawn: subspace_mnist_0.2.png, subspace_mnist_1.png, subspace_filled.png")
 

@@ -21,6 +21,7 @@ class Wide(NamedTuple):
     test_label: NDArray[np.int64]
     bounds: tuple[float, float]
     delta: float
+    image: tuple[int, int] | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -33,6 +34,7 @@ class Wide(NamedTuple):
     def schema(self) -> sfumato.Schema:
         kind = "integer" if isinstance(self.bounds[0], int) else "number"
         run = {"name": f"x_{{0..{len(self.columns) - 1}}}", "type": kind, "bounds": list(self.bounds)}
+        run |= {"image": list(self.image)} if self.image else {}
         label = {"name": "y", "type": "category", "values": list(range(self.classes))}
         content = {"sfumato": 1, "name": self.name, "columns": [run, label], "target": "y"}
         return sfumato.Schema.from_content(content)
@@ -49,7 +51,7 @@ def mnist() -> Wide:
     with np.load(data_folder() / "mnist.npz") as file:
         parts = [file[name].reshape(len(file[name]), -1) for name in ("x_train", "x_test")]
         labels = [file[name].astype(np.int64) for name in ("y_train", "y_test")]
-    return Wide("mnist", parts[0], labels[0], parts[1], labels[1], (0, 255), 1e-5)
+    return Wide("mnist", parts[0], labels[0], parts[1], labels[1], (0, 255), 1e-5, (28, 28))
 
 
 def usps() -> Wide:
@@ -57,7 +59,7 @@ def usps() -> Wide:
     with np.load(data_folder() / "usps.npz") as file:
         parts = [file[name].reshape(len(file[name]), -1).astype(float) for name in ("x_train", "x_test")]
         labels = [file[name].astype(np.int64) for name in ("y_train", "y_test")]
-    return Wide("usps", parts[0], labels[0], parts[1], labels[1], (-1.0, 1.0), 1e-5)
+    return Wide("usps", parts[0], labels[0], parts[1], labels[1], (-1.0, 1.0), 1e-5, (16, 16))
 
 
 def isolet() -> Wide:

@@ -161,7 +161,23 @@ class _Ordered(_Column):
         return self
 
 
-class NumberColumn(_Ordered):
+class _Pictured(_Ordered):
+    image: tuple[Whole, Whole] | None = Field(
+        default=None, description="rows and columns of the picture that a run of columns is, for reports"
+    )
+
+    @model_validator(mode="after")
+    def _fills_the_picture(self) -> Self:
+        if self.image is not None and (min(self.image) < 1 or math.prod(self.image) != self.length):
+            high, wide = self.image
+            raise ValueError(
+                f"image: {high} x {wide} pixels are not the {self.length} columns of {self.name!r}; write the rows and "
+                "columns of the picture"
+            )
+        return self
+
+
+class NumberColumn(_Pictured):
     """A number between bounds. A value outside is clamped; one that cannot be read goes to `otherwise`."""
 
     type: Literal["number"]
@@ -184,7 +200,7 @@ class NumberColumn(_Ordered):
         return bounds
 
 
-class IntegerColumn(_Ordered):
+class IntegerColumn(_Pictured):
     """A whole number between bounds. A fraction is rounded."""
 
     type: Literal["integer"]

@@ -478,7 +478,7 @@ def test_one_column_and_twelve(columns):
         ([*numbers(2), {"name": "c", "type": "category", "values": ["a", "b"]}], "'c' is a category.*mechanism tables"),
         ([*numbers(2), {"name": "c", "type": "boolean"}], "'c' is a boolean.*mechanism tables"),
         (numbers(2, missing=True), "'x0' may be missing.*mechanism tables"),
-        (numbers(33), "33 columns.*1 to 32.*mechanism tables"),
+        (numbers(33), "33 columns.*1 to 32.*mechanism subspace"),
         ([], "0 columns.*mechanism tables"),
     ],
     ids=["category", "boolean", "missing", "too many", "none"],

@@ -11,6 +11,7 @@ from sfumato._version import __version__
 from sfumato.encoding import Encoder
 from sfumato.receiver import Release
 from sfumato.report.charts import budget_chart, column_chart, dependence_chart
+from sfumato.report.images import image_grids
 from sfumato.schema import Column
 
 _MOST_IN_MATRIX = 30
@@ -36,6 +37,7 @@ def public_report(release: Release) -> str:
         statement=release.statement,
         budget=budget_chart(release.statement),
         charts=charts,
+        images=image_grids(release),
         chosen=chosen,
         matrix=dependence_chart(release.model, chosen) if len(chosen) > 1 else "",
         **_classes(release),

@@ -14,8 +14,9 @@ pytest.importorskip("pandas")
 
 import sfumato
 from experiments.subspace import TABLES, score
-from experiments.subspace_pictures import png, write_filled, write_grid
+from experiments.subspace_pictures import write_filled, write_grid
 from sfumato.mechanisms.subspace import is_wide
+from sfumato.report.images import png
 
 DATA = Path(os.environ.get("SFUMATO_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
@@ -49,7 +50,7 @@ def test_images_of_a_release_are_drawn(tmp_path):
     y = rng.integers(0, 2, 600)
     x = np.clip(rng.normal(60 + 100 * y[:, None], 20, (600, 16)), 0, 255).astype(np.uint8)
     columns = [
-        {"name": "p_{0..15}", "type": "integer", "bounds": [0, 255]},
+        {"name": "p_{0..15}", "type": "integer", "bounds": [0, 255], "image": [4, 4]},
         {"name": "y", "type": "category", "values": [0, 1]},
     ]
     schema = sfumato.Schema.from_content({"sfumato": 1, "name": "i", "columns": columns, "target": "y"})
@@ -59,12 +60,12 @@ def test_images_of_a_release_are_drawn(tmp_path):
     release = sfumato.release(
         pd.DataFrame(table), schema, epsilon=5, delta=1e-5, mechanism="subspace", ledger=None, seed=0
     )
-    write_grid(release, (4, 4), tmp_path / "grid.png")
+    write_grid(release, tmp_path / "grid.png")
     grid = decoded(tmp_path / "grid.png")
     half = len(grid) // 2
     assert grid[:half].mean() > grid[half:].mean()  # the darker class is the second
     write_filled(release, x[:3], (4, 4), tmp_path / "filled.png")
-    assert decoded(tmp_path / "filled.png").shape == (3 * 10 * 2, 7 * 10 * 2)
+    assert decoded(tmp_path / "filled.png").shape == (2 * (3 * 6 + 2), 2 * (7 * 6 + 2))
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"no real data at {DATA}; set SFUMATO_DATA")

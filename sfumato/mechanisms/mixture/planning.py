@@ -128,5 +128,5 @@ def _refuse(schema: Schema, names: list[str]) -> None:
     if not 1 <= len(names) <= MOST_COLUMNS:
         raise SchemaError(
             f"there are {len(names)} columns of numbers, and a Gaussian mixture has 1 to {MOST_COLUMNS}; use mechanism "
-            "tables"
+            f"{'subspace' if names else 'tables'}"
         )
