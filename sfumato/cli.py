@@ -126,7 +126,9 @@ def demo(out: Annotated[Path, typer.Option(help="the folder to write to")] = Pat
 @app.command()
 @told
 def release(
-    data: Annotated[Path, typer.Argument(help="a Parquet or CSV file, or a folder of them", show_default=False)],
+    data: Annotated[
+        Path, typer.Argument(help="a Parquet or CSV file, a folder of them, or .npz or .npy", show_default=False)
+    ],
     schema: Annotated[Path, typer.Option(help="the YAML file of the table's public knowledge", show_default=False)],
     epsilon: Annotated[float, typer.Option(help="the whole budget", show_default=False)],
     out: Annotated[Path, typer.Option(help="the bundle to write", show_default=False)],

@@ -38,7 +38,8 @@ def release(
 ) -> Release:
     """Release the distribution of a private table.
 
-    data        a path to Parquet or CSV, or a folder of them; an Arrow table or dataset; a pandas or polars frame
+    data        a path to Parquet or CSV, or a folder of them, or to .npz or .npy; an Arrow table or dataset; a pandas
+                or polars frame
     schema      the public knowledge of the table, or the path of its YAML file
     epsilon, delta   the whole budget; nothing is spent on the side
     mechanism   "tables"; "mixture", Gaussians for up to 32 numeric columns; "subspace", Gaussians for hundreds of them;

@@ -7,7 +7,7 @@ import pyarrow.dataset
 from sfumato.encoding.frames import kind_of
 from sfumato.errors import DataError
 from sfumato.schema import Schema
-from sfumato.sources import files
+from sfumato.sources import array_files, files
 from sfumato.sources.memory import MemorySource
 from sfumato.sources.source import Source
 
@@ -20,12 +20,14 @@ def open_source(data: object, schema: Schema) -> Source:
         read.
     """
     if isinstance(data, str | Path):
-        return files.of_path(Path(data), schema)
+        path = Path(data)
+        arrays = path.is_file() and path.suffix.lower() in array_files.SUFFIXES
+        return array_files.of_arrays(path, schema) if arrays else files.of_path(path, schema)
     if isinstance(data, pyarrow.dataset.Dataset):
         return files.of_dataset(data, schema)
     if kind_of(data) is not None:
         return MemorySource(data, schema)
     raise DataError(
         f"a {type(data).__name__} cannot be released; "
-        "give a path to Parquet or CSV, an Arrow table or dataset, or a pandas or polars frame"
+        "give a path to Parquet, CSV or numpy files, an Arrow table or dataset, or a pandas or polars frame"
     )

@@ -1,0 +1,132 @@
+"""Numpy files as streams: `.npz` holds an array for each column or run of columns, `.npy` all columns in one array.
+
+An array of a run has a row for each record, of any shape whose numbers, in order, are the columns of the run. In `.npz`
+it has the name of the run up to its braces, `pixel` or `pixel_` for `pixel_{0..783}`; any other column has its own.
+"""
+
+import math
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from sfumato.encoding.header import check_storage, header_of_arrow
+from sfumato.errors import DataError
+from sfumato.schema import Column, Schema
+from sfumato.sources.batches import ROWS_AT_ONCE, StreamSource
+
+SUFFIXES = (".npy", ".npz")
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_KINDS = "biufU"  # numbers, truth, text; never objects, which could run code
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """An array in a file: its header, and how to read it."""
+
+    path: Path
+    member: str | None
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def width(self) -> int:
+        return math.prod(self.shape[1:])
+
+    def read(self) -> NDArray[Any]:
+        """Records x columns; a `.npy` file is not held in memory."""
+        if self.member is None:
+            found: NDArray[Any] = npy.open_memmap(self.path, mode="r")
+        else:
+            with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as file:
+                found = npy.read_array(file, allow_pickle=False)
+        return found.reshape(len(found), -1)
+
+
+def of_arrays(path: Path, schema: Schema) -> StreamSource:
+    """The source of a `.npy` or `.npz` file. Only headers are read before a sum is asked for.
+
+    Edge cases
+        An array that is not there, has another width than its columns, another number of records than the others, or
+        objects in it: `DataError`, before anything is spent.
+    """
+    stored = _headers(path)
+    places = _places_in_one(stored, schema, path) if path.suffix.lower() == ".npy" else _places(stored, schema, path)
+    if len({place[0].shape[0] for place in places.values()}) > 1:
+        raise DataError(f"the arrays of {path} have different numbers of records; each needs a row for every record")
+    types = {name: _arrow_type(place[0].dtype) for name, place in places.items()}
+    check_storage(types, schema, str(path))
+    return StreamSource(header_of_arrow(pa.schema(list(types.items())), schema), schema, partial(_read, places))
+
+
+def _arrow_type(dtype: np.dtype[Any]) -> pa.DataType:
+    return pa.string() if dtype.kind == "U" else pa.from_numpy_dtype(dtype)
+
+
+def _headers(path: Path) -> dict[str, _Stored]:
+    try:
+        if path.suffix.lower() == ".npy":
+            with path.open("rb") as file:
+                return {"": _header(path, None, file)}
+        with zipfile.ZipFile(path) as archive:
+            members = [name for name in archive.namelist() if name.endswith(".npy")]
+            found = {}
+            for member in members:
+                with archive.open(member) as file:
+                    found[member.removesuffix(".npy")] = _header(path, member, file)
+            return found
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path} cannot be read as a numpy file ({type(error).__name__}); check the file") from None
+
+
+def _header(path: Path, member: str | None, file: Any) -> _Stored:
+    shape, _, dtype = _HEADERS[npy.read_magic(file)](file)
+    return _Stored(path, member, shape, dtype)
+
+
+def _places(stored: dict[str, _Stored], schema: Schema, path: Path) -> dict[str, tuple[_Stored, int]]:
+    """The array of each column, and which of its columns it is."""
+    places: dict[str, tuple[_Stored, int]] = {}
+    for column in schema.columns:
+        array = next((stored[name] for name in _names_of(column) if name in stored), None)
+        if array is None:
+            raise DataError(f"{path} has no array {_names_of(column)[-1]!r}; name one so, or correct the schema")
+        _check(array, len(column.names), column.name, path)
+        places |= {name: (array, j) for j, name in enumerate(column.names)}
+    return places
+
+
+def _places_in_one(stored: dict[str, _Stored], schema: Schema, path: Path) -> dict[str, tuple[_Stored, int]]:
+    _check(stored[""], len(schema.by_name), "the schema", path)
+    return {name: (stored[""], j) for j, name in enumerate(schema.by_name)}
+
+
+def _check(array: _Stored, columns: int, of: str, path: Path) -> None:
+    if array.dtype.kind not in _KINDS or not array.shape:
+        raise DataError(f"{path} holds other things than numbers, truth or text; save plain arrays")
+    if array.width != columns:
+        raise DataError(
+            f"an array of {path} has {array.width} columns, and {of!r} has {columns}; correct the schema or the array"
+        )
+
+
+def _names_of(column: Column) -> list[str]:
+    """What the array of a column or of a run may be called."""
+    stem, brace, _ = column.name.partition("{")
+    return [column.name, stem, stem.rstrip("_-. ")] if brace else [column.name]
+
+
+def _read(places: dict[str, tuple[_Stored, int]], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    arrays = {id(array): array.read() for array, _ in (places[name] for name in names)}
+    records = len(next(iter(arrays.values()))) if arrays else 0
+    for start in range(0, records, ROWS_AT_ONCE):
+        parts = {key: np.ascontiguousarray(array[start : start + ROWS_AT_ONCE].T) for key, array in arrays.items()}
+        columns = [pa.array(parts[id(places[name][0])][places[name][1]]) for name in names]
+        yield pa.RecordBatch.from_arrays(columns, list(names))

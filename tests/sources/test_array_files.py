@@ -1,0 +1,88 @@
+"""Numpy files: an array for each run of columns, or all columns in one."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato
+from sfumato.errors import DataError
+from sfumato.sources import open_source
+from tests.mechanisms.test_subspace import NAMES, records, table, wide_schema
+
+SCHEMA = wide_schema()
+
+
+def answers(data, schema=SCHEMA):
+    made = sfumato.release(data, schema, epsilon=1, delta=1e-5, mechanism="subspace", ledger=None, seed=1)
+    return [one.values for one in made.measurements]
+
+
+def same(one, other) -> bool:
+    return all(np.array_equal(mine, theirs) for mine, theirs in zip(one, other, strict=True))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    x, y = records(800)
+    return x, np.array(["a", "b", "c"])[y], table(x, y)
+
+
+@pytest.mark.parametrize("name", ["x", "x_", "x_{0..29}"])
+def test_an_archive_gives_what_the_table_gives(rows, tmp_path, name):
+    x, label, plain = rows
+    np.savez_compressed(tmp_path / "a.npz", **{name: x.reshape(800, 5, 6), "y": label, "more": np.arange(3)})
+    assert same(answers(tmp_path / "a.npz"), answers(plain))
+
+
+def test_one_array_gives_what_the_table_gives(rows, tmp_path):
+    x, _, _ = rows
+    schema = wide_schema(target=False)
+    np.save(tmp_path / "a.npy", x)
+    plain = pa.table({name: x[:, j] for j, name in enumerate(NAMES)})
+    assert same(answers(tmp_path / "a.npy", schema), answers(plain, schema))
+
+
+def test_types_that_somebody_chose_come_back(rows, tmp_path):
+    x, label, _ = rows
+    np.savez(tmp_path / "a.npz", x=x.astype(np.float32), y=label)
+    made = sfumato.release(tmp_path / "a.npz", SCHEMA, epsilon=1, delta=1e-5, mechanism="subspace", ledger=None, seed=1)
+    assert made.sample(3, frame="arrow").schema.field("x_0").type == pa.float32()
+
+
+def test_only_headers_are_read_before_a_sum(rows, tmp_path, monkeypatch):
+    x, label, _ = rows
+    np.savez(tmp_path / "a.npz", x=x, y=label)
+    monkeypatch.setattr("sfumato.sources.array_files.npy.read_array", lambda *_, **__: pytest.fail("a row was read"))
+    assert list(open_source(tmp_path / "a.npz", SCHEMA).header.types) == [*NAMES, "y"]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"y": np.zeros(5, dtype=int)}, "has no array 'x'"),
+        ({"x": np.zeros((5, 30))}, "has no array 'y'"),
+        ({"x": np.zeros((5, 29)), "y": np.zeros(5)}, "has 29 columns, and 'x_{0..29}' has 30"),
+        ({"x": np.zeros((5, 30)), "y": np.zeros(4)}, "different numbers of records"),
+        ({"x": np.zeros((5, 30)), "y": np.zeros((5, 2))}, "has 2 columns, and 'y' has 1"),
+        ({"x": np.zeros((5, 30), dtype=complex), "y": np.zeros(5)}, "other things than numbers"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_spent(tmp_path, arrays, message):
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(DataError, match=message):
+        open_source(tmp_path / "a.npz", SCHEMA)
+
+
+def test_objects_are_never_loaded(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.zeros((5, 30)), y=np.array([{"a": 1}] * 5, dtype=object))
+    with pytest.raises(DataError, match="other things than numbers"):
+        open_source(tmp_path / "a.npz", SCHEMA)
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.npy"])
+def test_what_is_no_numpy_file_is_refused(tmp_path, name):
+    (tmp_path / name).write_bytes(b"nothing of the kind")
+    with pytest.raises(DataError, match="cannot be read as a numpy file"):
+        open_source(tmp_path / name, SCHEMA)
+    with pytest.raises(DataError, match="does not exist"):
+        open_source(tmp_path / "missing.npz", SCHEMA)
