@@ -147,12 +147,13 @@ def release(
     """
     from sfumato import custodian, receiver
     from sfumato.output import whole_file
+    from sfumato.schema import Schema
 
-    book = _ledger(ledger)
-    with _working("reading the schema ...") as progress, whole_file(out, receiver.ROOM) as file:
+    book, known = _ledger(ledger), Schema.load(schema)
+    with _working("opening the table ...") as progress, whole_file(out, receiver.room_for(known)) as file:
         released = custodian.release(
             data,
-            schema,
+            known,
             epsilon=epsilon,
             delta=delta,
             mechanism=mechanism,  # type: ignore[arg-type]

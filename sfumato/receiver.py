@@ -33,7 +33,16 @@ FloatArray = NDArray[np.float64]
 _ROWS_AT_ONCE = 1 << 18
 _JSON = ("schema.json", "header.json", "statement.json", "parts.json", "measurements.json", "model.json")
 _SHARED = ("features", "damping", "places")  # what several statistics have in common is written once
-ROOM = 1 << 26  # bytes that a bundle may need; claimed on the disk before a budget is spent
+_ROOM, _ROOM_FOR_A_PAIR = 1 << 26, 24  # bytes that a bundle may need, and more of them for every pair of columns
+
+
+def room_for(schema: Schema) -> int:
+    """Bytes that a bundle may need; claimed on the disk before a budget is spent.
+
+    A wide table is asked for its second moments, three times at most.
+    """
+    columns = len(schema.by_name)
+    return _ROOM + _ROOM_FOR_A_PAIR * columns * (columns + 1) // 2
 
 
 @dataclass(frozen=True, eq=False)

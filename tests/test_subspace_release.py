@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import sfumato
 from sfumato.cli import app
+from sfumato.receiver import room_for
 from sfumato.verification import verify
 from tests.mechanisms.test_subspace import NAMES, records, table, wide_schema
 
@@ -130,3 +131,8 @@ class TestCommandLine:
         assert failed.exit_code == 2
         assert "single values" in " ".join(failed.stderr.split())
         assert not (place / "p.csv").exists()
+
+
+def test_room_is_claimed_for_second_moments():
+    """Two triangles of 8-byte numbers at least, before a budget is spent."""
+    assert room_for(wide_schema(4_096)) > 2 * 8 * 4_096 * 4_097 // 2
