@@ -1,0 +1,79 @@
+"""What a whole wide release tells of one record: never more than claimed, and hardly less for the worst one."""
+
+import numpy as np
+import pytest
+
+import sfumato
+from sfumato.audit.gdp import Echo, answers, mu_lower_bound
+from sfumato.audit.transcript import mu_between
+from sfumato.curator import Curator
+from sfumato.privacy.accounting import Budget
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.privacy.noise import SecureNoise
+from sfumato.privacy.spending import Purse
+from sfumato.sources import open_source
+from sfumato.statistics import Scatter
+from tests.mechanisms.test_subspace import COLUMNS, records, table, wide_schema
+
+SCHEMA, BUDGET = wide_schema(), Budget(1.0, 1e-5)
+X, Y = records(1_000)
+CORNER = (np.arange(COLUMNS) % 2).astype(float)  # at a bound in every column, beyond every radius
+RIGHT_ANGLED = (np.arange(COLUMNS) // 2 % 2).astype(float)
+
+
+def released(adjacency: Adjacency) -> sfumato.Release:
+    return sfumato.release(
+        table(X, Y), SCHEMA, epsilon=1.0, delta=1e-5, mechanism="subspace", adjacency=adjacency, ledger=None
+    )
+
+
+def between(release: sfumato.Release, here: tuple, there: tuple) -> float:
+    return mu_between(release.measurements, *(open_source(table(*side), SCHEMA) for side in (here, there)))
+
+
+def with_record(record: np.ndarray, label: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.vstack([X, record]), np.append(Y, label)
+
+
+def test_a_record_beyond_every_radius_costs_what_is_claimed():
+    ratio = between(released(Adjacency.ADD_REMOVE), (X, Y), with_record(CORNER, 0)) / BUDGET.mu
+    assert 0.97 < ratio <= 1
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "least"),
+    [
+        ((CORNER, 0), (RIGHT_ANGLED, 1), 0.75),  # another class, at a right angle
+        ((CORNER, 0), (1 - CORNER, 0), 0.6),  # the same class, opposite: second moments do not see it
+        ((CORNER, 0), (RIGHT_ANGLED, 0), 0.75),
+    ],
+)
+def test_no_replacement_found_costs_more_than_claimed(here, there, least):
+    ratio = between(released(Adjacency.REPLACE), with_record(*here), with_record(*there)) / BUDGET.mu
+    assert least < ratio <= 1
+
+
+@pytest.mark.parametrize("record", [CORNER, X[0], X[1]])
+def test_no_other_label_costs_more_than_claimed(record):
+    ratio = between(released(Adjacency.LABEL), with_record(record, 0), with_record(record, 1)) / BUDGET.mu
+    assert 0.3 < ratio <= 1
+
+
+def test_an_attacker_at_the_door_comes_near_the_claim_of_the_second_moment():
+    release = sfumato.release(table(X, Y), SCHEMA, epsilon=8.0, delta=1e-5, mechanism="subspace", ledger=None)
+    scatter = next(one for one in release.measurements if isinstance(one.statistic, Scatter))
+    sides = []
+    for side in ((X, Y), with_record(CORNER, 0)):
+        door = Curator(
+            open_source(table(*side), SCHEMA), Adjacency.ADD_REMOVE, Purse(Budget(9.0, 1e-3).units), SecureNoise()
+        )
+        sides.append(answers(door.measure(Echo(scatter.statistic, 10_000), scatter.mu)))
+    assert 0.75 < mu_lower_bound(*sides) / scatter.mu <= 1.0
+
+
+@pytest.mark.parametrize("place", ["scatter", "row_sums"])
+def test_a_release_that_forgets_to_pull_back_is_caught(monkeypatch, place):
+    """The record adds more than a unit, and the whole more than the claim."""
+    release = released(Adjacency.ADD_REMOVE)
+    monkeypatch.setattr(f"sfumato.statistics.{place}.clipped", lambda z, radius, unit: np.trunc(z * unit / radius))
+    assert between(release, (X, Y), with_record(CORNER, 0)) > 1.2 * BUDGET.mu
