@@ -93,7 +93,7 @@ REFUSED = {
     "no components": (schema_of(classes=0), 0, RequestError, "0 components are asked for; ask for 1 to 50"),
     "too many components": (schema_of(classes=0), 51, RequestError, "51 components .* or leave it out"),
     "components and a target": (schema_of(), 2, RequestError, "target 'y' says which .* leave components out"),
-    "too many columns": (schema_of(33), None, SchemaError, "33 columns of numbers.*1 to 32; use mechanism tables"),
+    "too many columns": (schema_of(33), None, SchemaError, "33 columns of numbers.*1 to 32; use mechanism subspace"),
     "no columns": (schema_of(0), None, SchemaError, "0 columns of numbers"),
     "too many classes": (schema_of(classes=MOST_CLASSES + 1), None, SchemaError, "'y' has more than 1000 classes"),
 }
