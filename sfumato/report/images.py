@@ -38,7 +38,7 @@ def _grid(release: Release, column: NumberColumn | IntegerColumn, shape: tuple[i
     table = release.sample(_DRAWN, seed=0, frame="arrow")
     low, high = column.bounds
     numbers = np.column_stack([table.column(name).to_numpy() for name in column.names])
-    grey = np.rint(255 * (1 - (numbers - low) / (high - low))).clip(0, 255).astype(np.uint8)
+    grey = np.rint(255 * (1 - (numbers - low) / max(high - low, 1e-300))).clip(0, 255).astype(np.uint8)
     target = release.schema.target
     label = np.array(table.column(target).to_pylist() if target else [""] * len(grey), dtype=object)
     found = list(dict.fromkeys(sorted(label.tolist(), key=str)))[:_MOST_DOWN]

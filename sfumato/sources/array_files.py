@@ -6,6 +6,7 @@ it has the name of the run up to its braces, `pixel` or `pixel_` for `pixel_{0..
 
 import math
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +25,8 @@ from sfumato.sources.batches import ROWS_AT_ONCE, StreamSource
 
 SUFFIXES = (".npy", ".npz")
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-_KINDS = "biufU"  # numbers, truth, text; never objects, which could run code
+_KINDS = "biufU"  # truth, numbers, text; never objects, which could run code
+_UNREADABLE = (OSError, ValueError, LookupError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class _Stored:
         else:
             with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as file:
                 found = npy.read_array(file, allow_pickle=False)
-        return found.reshape(len(found), -1)
+        return found.reshape(len(found), self.width)
 
 
 def of_arrays(path: Path, schema: Schema) -> StreamSource:
@@ -82,7 +84,7 @@ def _headers(path: Path) -> dict[str, _Stored]:
                 with archive.open(member) as file:
                     found[member.removesuffix(".npy")] = _header(path, member, file)
             return found
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         raise DataError(f"{path} cannot be read as a numpy file ({type(error).__name__}); check the file") from None
 
 
@@ -111,6 +113,8 @@ def _places_in_one(stored: dict[str, _Stored], schema: Schema, path: Path) -> di
 def _check(array: _Stored, columns: int, of: str, path: Path) -> None:
     if array.dtype.kind not in _KINDS or not array.shape:
         raise DataError(f"{path} holds other things than numbers, truth or text; save plain arrays")
+    if not array.dtype.isnative or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
+        raise DataError(f"{path} holds numbers of another byte order or of more than 64 bits; save them as float64")
     if array.width != columns:
         raise DataError(
             f"an array of {path} has {array.width} columns, and {of!r} has {columns}; correct the schema or the array"

@@ -73,7 +73,9 @@ def _kind(file: Path) -> str:
         return "CSV"
     if _suffix(file) == ".parquet":
         return "Parquet"
-    raise DataError(f"{file} is neither .parquet nor .csv nor .tsv; convert it, or correct its name")
+    raise DataError(
+        f"{file} is neither .parquet nor .csv nor .tsv, nor one .npz or .npy file; convert it, or correct its name"
+    )
 
 
 def _of_parquet(files: list[Path], schema: Schema) -> StreamSource:

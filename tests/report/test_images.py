@@ -47,6 +47,15 @@ def test_without_a_target_there_is_one_row():
     assert base64.b64decode(grid.uri.partition(",")[2]).startswith(b"\x89PNG")
 
 
+def test_a_picture_of_one_value_is_drawn():
+    columns = [{"name": "p_{0..3}", "type": "integer", "bounds": [7, 7], "image": [2, 2]}]
+    schema = sfumato.Schema.from_content({"sfumato": 1, "name": "flat", "columns": columns})
+    flat = sfumato.release(
+        pa.table({f"p_{j}": [7, 7, 7] for j in range(4)}), schema, epsilon=1, mechanism="tables", ledger=None, seed=1
+    )
+    assert len(image_grids(flat)) == 1
+
+
 def test_a_schema_without_pictures_has_none():
     release = released()
     plain = sfumato.Schema.from_content(

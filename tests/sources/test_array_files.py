@@ -65,12 +65,30 @@ def test_only_headers_are_read_before_a_sum(rows, tmp_path, monkeypatch):
         ({"x": np.zeros((5, 30)), "y": np.zeros(4)}, "different numbers of records"),
         ({"x": np.zeros((5, 30)), "y": np.zeros((5, 2))}, "has 2 columns, and 'y' has 1"),
         ({"x": np.zeros((5, 30), dtype=complex), "y": np.zeros(5)}, "other things than numbers"),
+        ({"x": np.zeros((5, 30), dtype=">f8"), "y": np.zeros(5)}, "another byte order"),
+        ({"x": np.zeros((5, 30), dtype=np.longdouble), "y": np.zeros(5)}, "more than 64 bits"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_is_spent(tmp_path, arrays, message):
     np.savez(tmp_path / "a.npz", **arrays)
     with pytest.raises(DataError, match=message):
         open_source(tmp_path / "a.npz", SCHEMA)
+
+
+def test_a_file_without_records_takes_the_same_path(tmp_path):
+    """Whether there are any is private: no error may tell."""
+    np.savez(tmp_path / "a.npz", x=np.zeros((0, 30)), y=np.zeros(0, dtype="<U1"))
+    assert same(answers(tmp_path / "a.npz"), answers(table(*records(0))))
+    np.save(tmp_path / "a.npy", np.zeros((0, 30)))
+    schema = wide_schema(target=False)
+    assert same(answers(tmp_path / "a.npy", schema), answers(table(records(0)[0], None), schema))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_layout_of_an_array_does_not_matter(rows, tmp_path, order):
+    x, label, plain = rows
+    np.savez(tmp_path / "a.npz", x=np.array(x, order=order), y=label)
+    assert same(answers(tmp_path / "a.npz"), answers(plain))
 
 
 def test_objects_are_never_loaded(tmp_path):
