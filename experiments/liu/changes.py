@@ -7,7 +7,7 @@ import numpy as np
 from experiments.liu.data import iris, standardised, synthetic
 from experiments.mixture_data import DELTA, IntArray, Records
 from sfumato.published.liu import Reading
-from sfumato.published.liu.attack import Prepared, prepared
+from sfumato.published.liu.release import Prepared, prepared
 
 SYNTHETIC_SEED = 7
 OTHER_SEEDS = range(100, 125)

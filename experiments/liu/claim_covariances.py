@@ -10,9 +10,8 @@ from experiments.liu.data import iris, standardised
 from experiments.mixture_data import DELTA, FloatArray, Records
 from experiments.truth_page import Figures, Finding, Section, Table, hundred, number, span, spread, yes
 from sfumato.published.liu import Fitted, divergence
-from sfumato.published.liu.attack import Prepared
 from sfumato.published.liu.budget import covariance_epsilons
-from sfumato.published.liu.release import draw
+from sfumato.published.liu.release import Prepared, draw
 
 EPSILON = 1.0
 EPSILONS = (0.01, 0.1, 1 / 3, 1.0, 2.0, 4.0, 8.0)

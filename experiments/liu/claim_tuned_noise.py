@@ -22,8 +22,8 @@ from experiments.mixture_data import DELTA, Records
 from experiments.truth_page import Figures, Finding, Section, Table, number, span, spread, yes
 from sfumato.privacy.accounting import epsilon_of
 from sfumato.published.liu import Reading
-from sfumato.published.liu.attack import Prepared
 from sfumato.published.liu.gaussian_loss import GaussianLoss
+from sfumato.published.liu.release import Prepared
 
 EPSILON = 1.0
 DISTANCES = (5.0, 10.0, 20.0, 50.0, 100.0)

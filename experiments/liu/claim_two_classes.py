@@ -11,7 +11,7 @@ from experiments.mixture_data import DELTA, FloatArray, Records
 from experiments.truth_page import Figures, Finding, Section, Table, hundred, number, spread, yes
 from sfumato.privacy.accounting import delta_of, epsilon_of
 from sfumato.published.liu import Reading
-from sfumato.published.liu.attack import Prepared
+from sfumato.published.liu.release import Prepared
 
 EPSILON = 1.0
 EPSILONS = (1 / 3, 1.0, 2.0, 4.0, 8.0)

@@ -7,11 +7,11 @@ import numpy as np
 from experiments.liu.changes import CHANGES_SEED, SYNTHETIC_SEED, algorithm, relabelled, some_changes, tables
 from experiments.liu.data import synthetic
 from experiments.truth_page import Figures, Finding, Section, Table, hundred, number, span, yes
-from sfumato.published.liu.attack import Prepared
 from sfumato.published.liu.draws import draws
 from sfumato.published.liu.frequencies import frequency_map
 from sfumato.published.liu.likelihood import weights_log_likelihood
 from sfumato.published.liu.neighbours import neighbouring_counts
+from sfumato.published.liu.release import Prepared
 
 EPSILON = 1.0
 CLASSES = (2, 3, 5, 6, 10)

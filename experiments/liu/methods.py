@@ -15,11 +15,10 @@ from sfumato.published.liu import (
     divergence,
     draw,
     fit,
-    optimise,
     release_as_published,
     release_by_baseline,
 )
-from sfumato.published.liu.neighbours import mean_shifts
+from sfumato.published.liu.release import prepared
 
 PROPOSED, GUARDED = "proposed, as published", "proposed, both classes guarded"
 LAPLACE, GAUSSIAN, COLORED = "i.i.d. Laplace", "i.i.d. Gaussian", "colored Gaussian"
@@ -109,7 +108,6 @@ def mixtures(
 
 def expected_kl(records: Records, epsilon: float, reading: Reading, seed: int, draws: int) -> float:
     """(8) for the proposed mechanism: the mean over its noise alone."""
-    fitted, rng = fitted_to(records), np.random.default_rng([4, seed])
-    shifts = (mean_shifts(records.numbers, records.label, fitted, k, reading) for k in range(records.classes))
-    plan = optimise(fitted, shifts, epsilon, DELTA)
+    rng = np.random.default_rng([4, seed])
+    fitted, plan = prepared(records.numbers, records.label, records.classes, epsilon, DELTA, reading)
     return float(np.mean([divergence(draw(rng, fitted, plan), fitted).total for _ in range(draws)]))

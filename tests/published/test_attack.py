@@ -10,13 +10,12 @@ from sfumato.privacy.accounting import delta_of, epsilon_of
 from sfumato.published.liu import Fitted, fit
 from sfumato.published.liu.attack import (
     Losses,
-    Prepared,
     attack,
     hockey_stick,
     largest_advantage,
     least_epsilon,
-    prepared,
 )
+from sfumato.published.liu.release import Prepared, prepared
 from tests.published.making import DELTA, planned, synthetic
 
 

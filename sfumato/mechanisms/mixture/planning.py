@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sfumato.encoding import Encoder, Listed
 from sfumato.errors import BudgetError, RequestError, SchemaError
 from sfumato.mechanisms.mixture.design import MOST_COLUMNS
+from sfumato.mechanisms.numbers_only import refuse_all_but_numbers
 from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.schema import Schema
@@ -113,18 +114,7 @@ def _refuse_classes(schema: Schema, target: str | None, adjacency: Adjacency, co
 
 def _refuse(schema: Schema, names: list[str]) -> None:
     """Refuse a table that has no Gaussians, and name the mechanism that serves it."""
-    for name in names:
-        column = schema[name]
-        if column.type in ("category", "boolean"):
-            raise SchemaError(
-                f"column {name!r} is a {column.type}, and a Gaussian mixture has numbers and one category as target; "
-                "use mechanism tables"
-            )
-        if column.missing:
-            raise SchemaError(
-                f"column {name!r} may be missing, and a Gaussian has no place for that; use mechanism tables, or say "
-                "`missing: false`, and a null counts as the column's `otherwise`"
-            )
+    refuse_all_but_numbers(schema, names, "Gaussian mixture")
     if not 1 <= len(names) <= MOST_COLUMNS:
         raise SchemaError(
             f"there are {len(names)} columns of numbers, and a Gaussian mixture has 1 to {MOST_COLUMNS}; use mechanism "

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sfumato.encoding import Encoder, Listed
 from sfumato.errors import BudgetError, SchemaError
+from sfumato.mechanisms.numbers_only import refuse_all_but_numbers
 from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.schema import Schema
@@ -68,18 +69,7 @@ def plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency) -> Subsp
 
 def _refuse(schema: Schema, names: list[str], target: str | None, adjacency: Adjacency) -> None:
     """Refuse a table that has no subspace, and name the mechanism that serves it."""
-    for name in names:
-        column = schema[name]
-        if column.type in ("category", "boolean"):
-            raise SchemaError(
-                f"column {name!r} is a {column.type}, and a subspace has numbers and one category as target; leave the "
-                "column out, or use mechanism tables"
-            )
-        if column.missing:
-            raise SchemaError(
-                f"column {name!r} may be missing, and a subspace has no place for that; use mechanism tables, or say "
-                "`missing: false`, and a null counts as the column's `otherwise`"
-            )
+    refuse_all_but_numbers(schema, names, "subspace")
     if not 2 <= len(names) <= MOST_COLUMNS:
         raise SchemaError(
             f"there are {len(names)} columns of numbers, and a subspace has 2 to {MOST_COLUMNS}; use mechanism tables"

@@ -10,33 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.published.liu.draws import draws
-from sfumato.published.liu.fitting import Fitted, FloatArray, IntArray, fit
+from sfumato.published.liu.fitting import FloatArray
 from sfumato.published.liu.likelihood import log_likelihood
-from sfumato.published.liu.neighbours import Reading, mean_shifts
-from sfumato.published.liu.optimisation import NoisePlan, optimise
+from sfumato.published.liu.release import Prepared
 
 _HALVINGS = 60
-
-
-class Prepared(NamedTuple):
-    """Algorithm 1 on a table, up to the noise."""
-
-    fitted: Fitted
-    plan: NoisePlan
-
-
-def prepared(
-    X: FloatArray,  # noqa: N803 - X as in the paper
-    y: IntArray,
-    classes: int,
-    epsilon: float,
-    delta: float,
-    reading: Reading,
-) -> Prepared:
-    """The fit of the table, and how much noise each part gets."""
-    fitted = fit(X, y, classes)
-    shifts = (mean_shifts(X, y, fitted, k, reading) for k in range(classes))
-    return Prepared(fitted, optimise(fitted, shifts, epsilon, delta))
 
 
 class Losses(NamedTuple):

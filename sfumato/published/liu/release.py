@@ -1,6 +1,7 @@
 """Algorithm 1, all of it."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,10 +49,29 @@ def release_as_published(
     check_budget(epsilon, delta)
     check_records(X)
     check_size(len(X), X.shape[1], classes)
-    fitted = fit(X, y, classes)
-    shifts = (mean_shifts(X, y, fitted, k, adjacency) for k in range(classes))  # one class in memory at a time
-    noisy = draw(rng, fitted, optimise(fitted, shifts, epsilon, delta))
+    noisy = draw(rng, *prepared(X, y, classes, epsilon, delta, adjacency))
     return PublishedRelease.of(noisy, claim(epsilon, delta), KNOWN_FAULTS)
+
+
+class Prepared(NamedTuple):
+    """Algorithm 1 on a table, steps 1 to 10: all but the noise."""
+
+    fitted: Fitted
+    plan: NoisePlan
+
+
+def prepared(
+    X: FloatArray,  # noqa: N803 - X as in the paper
+    y: IntArray,
+    classes: int,
+    epsilon: float,
+    delta: float,
+    reading: Reading,
+) -> Prepared:
+    """The fit of the table, and how much noise each part gets."""
+    fitted = fit(X, y, classes)
+    shifts = (mean_shifts(X, y, fitted, k, reading) for k in range(classes))  # one class in memory at a time
+    return Prepared(fitted, optimise(fitted, shifts, epsilon, delta))
 
 
 def claim(epsilon: float, delta: float) -> str:
