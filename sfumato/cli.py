@@ -339,7 +339,9 @@ def _print_evaluation(result: "Evaluation") -> None:
 @schema_app.command("init")
 @told
 def schema_init(
-    data: Annotated[Path, typer.Argument(help="a Parquet or CSV file, or a folder of them", show_default=False)],
+    data: Annotated[
+        Path, typer.Argument(help="a Parquet or CSV file, a folder of them, or .npz or .npy", show_default=False)
+    ],
 ) -> None:
     """Draft a schema from the header alone, to be completed by hand.
 

@@ -3,12 +3,14 @@
 Its author completes it from what they know, not from the rows.
 """
 
+import math
 from pathlib import Path
 
 import pyarrow as pa
 import yaml
 
 from sfumato.encoding.reading import family
+from sfumato.sources.array_files import RUN_JOINTS, header_shapes, is_array_file
 from sfumato.sources.files import header_types
 
 _HEAD = """\
@@ -35,8 +37,32 @@ _KINDS = {
 
 def draft_schema(path: Path) -> str:
     """The draft as YAML text. CSV headers declare no types; there even the type is to be filled in."""
-    lines = [f"  - {{name: {_quoted(name)}, {_kind(storage)}}}\n" for name, storage in header_types(path).items()]
+    columns = _columns_of_arrays(path) if is_array_file(path) else _columns(path)
+    lines = [f"  - {{name: {_quoted(name)}, {kind}}}\n" for name, kind in columns]
     return _HEAD.format(name=path.name, stem=_quoted(path.name.split(".")[0])) + "".join(lines) + _TAIL
+
+
+def _columns(path: Path) -> list[tuple[str, str]]:
+    return [(name, _kind(storage)) for name, storage in header_types(path).items()]
+
+
+def _columns_of_arrays(path: Path) -> list[tuple[str, str]]:
+    """An array of several columns is a run, one of numbers in rows and columns a picture; `.npy` has no name."""
+    return [
+        (_run(name or "column", math.prod(shape)), _kind(storage) + _image(storage, shape))
+        for name, (storage, shape) in header_shapes(path).items()
+    ]
+
+
+def _run(name: str, columns: int) -> str:
+    """The run that a release finds in the array of this name."""
+    stem = name if name.endswith(RUN_JOINTS) else f"{name}_"
+    return name if columns == 1 else f"{stem}{{0..{columns - 1}}}"
+
+
+def _image(storage: pa.DataType, shape: tuple[int, ...]) -> str:
+    drawn = len(shape) == 2 and family(storage) == "number" and math.prod(shape) > 1
+    return f", image: [{shape[0]}, {shape[1]}]" if drawn else ""
 
 
 def _kind(storage: pa.DataType) -> str:

@@ -20,13 +20,13 @@ from sfumato.statistics import (
     Distances,
     Gradient,
     Grid,
-    Places,
     RowSums,
     Scatter,
     Stacked,
     Statistic,
     size_of,
 )
+from sfumato.statistics.coordinates import Coordinates
 
 _SAME = 0.02  # total variation that the last digits of another processor may add up to
 
@@ -119,7 +119,7 @@ def _follows(statistic: Statistic, schema: Schema) -> bool:
             return False
 
 
-def _read_as(places: Places, schema: Schema) -> bool:
+def _read_as(places: Coordinates, schema: Schema) -> bool:
     return all(schema.by_name.get(name) == column for name, column in places.columns.items())
 
 

@@ -8,7 +8,8 @@ distribution that was measured of it, x = Q(F(g)), see `subspace_marginals`; thi
 are drawn without e, while densities keep it.
 
 The class of a record is told by its places in the subspace alone, w_c N(whitening'(x - means[c]); centres[c], covs[c]),
-and the label of a synthetic record is the likeliest class of what was drawn.
+and the label of a synthetic record is the likeliest class of what was drawn. Of real pictures the edges tell more, see
+`picture_labeller`; drawn ones have edges of their own.
 """
 
 import math
@@ -25,6 +26,7 @@ from sfumato.conditions import Condition
 from sfumato.encoding import Batch, Codes, Listed, Measured
 from sfumato.errors import RequestError
 from sfumato.models.gaussians import log_sum, over_normal
+from sfumato.models.picture_labeller import PictureLabeller
 from sfumato.models.subspace_column import Certain, ColumnLaw
 from sfumato.models.subspace_laws import Laws, Records
 from sfumato.models.subspace_marginals import CELLS, Marginals
@@ -61,6 +63,7 @@ class SubspaceModel:
     whitening     directions (columns x r) along which a record's place in the subspace is read
     mean_sds      standard deviations of the noise in means + basis centres
     marginals     the probability of ten cells of each column, see `subspace_marginals`, or None
+    labeller      what tells the class of a whole picture, or None
     count_sd, marginal_sd   standard deviations of the noise in the count of a class and in a probability of a cell
     """
 
@@ -77,6 +80,7 @@ class SubspaceModel:
     residual: FloatArray
     mean_sds: FloatArray
     marginals: FloatArray | None = None
+    labeller: PictureLabeller | None = None
     count_sd: float = 0.0
     marginal_sd: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -158,7 +162,7 @@ class SubspaceModel:
         batch = Batch(rows, dict(zip(self.scales, codes, strict=True)))
         if self.target is None:
             return batch
-        label = self._by_parts(batch, self._class_probabilities).argmax(axis=1).astype(np.int32)
+        label = self._by_parts(batch, self._drawn_probabilities).argmax(axis=1).astype(np.int32)
         return Batch(rows, {**batch.codes, self.target: label})
 
     @property
@@ -213,10 +217,14 @@ class SubspaceModel:
 
     def _class_probabilities(self, batch: Batch) -> FloatArray:
         records = self._known(batch)
-        places = self._laws.places(records)
-        if len(records.codes) == len(self.scales):
-            return self._shares(self._log_joint_in_subspace(places))
-        return self._shares(self._laws.likely.log_joint(places, records.columns))
+        if len(records.codes) < len(self.scales):
+            return self._shares(self._laws.likely.log_joint(self._laws.places(records), records.columns))
+        if self.labeller is None:
+            return self._drawn_probabilities(batch)
+        return self._shares(self.labeller.log_densities(self._laws.places(records)) + np.log(self.weights))
+
+    def _drawn_probabilities(self, batch: Batch) -> FloatArray:
+        return self._shares(self._log_joint_in_subspace(self._laws.places(self._known(batch))))
 
     def _shares(self, joint: FloatArray) -> FloatArray:
         """What each class has of a record, among those that are left; a record that has none of them tells nothing."""
@@ -321,6 +329,8 @@ class SubspaceModel:
             *(_relative(getattr(self, name), getattr(other, name)) for name in ("size", "count_sd", "marginal_sd")),
             _relative(self.mean_sds, other.mean_sds),
         ]
+        if self.labeller is not None and other.labeller is not None:
+            apart.append(self.labeller.distance(other.labeller))
         if self.marginals is not None and other.marginals is not None:
             apart.append(float(np.abs(self.marginals - other.marginals).sum(axis=1).max()) / 2)
         return max(apart)
@@ -336,6 +346,7 @@ class SubspaceModel:
             "size": self.size,
             "count_sd": self.count_sd,
             "marginal_sd": self.marginal_sd,
+            "labeller": None if self.labeller is None else self.labeller.to_content(),
             "settings": dict(self.settings),
         }
         return content, to_table(arrays_of(self))

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.encoding import Codes, Listed, Measured
+from sfumato.models.picture_labeller import PictureLabeller, pictures_from
 from sfumato.models.subspace_marginals import CELLS
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 _CONTENT = {"kind", "columns", "target", "classes", "directions", "size", "count_sd", "marginal_sd", "settings"}
+_LABELLER = "labeller "  # before the names of its arrays
 _SAME = 1e-9
 
 
@@ -37,13 +39,18 @@ def shapes(classes: int, columns: int, directions: int) -> dict[str, tuple[int, 
 
 def arrays_of(model: "SubspaceModel") -> dict[str, FloatArray]:
     """The arrays that a model has."""
-    names = shapes(0, 0, 0)
-    return {name: array for name in names if (array := getattr(model, name)) is not None}
+    labeller = model.labeller
+    also = {} if labeller is None else {f"{_LABELLER}{name}": getattr(labeller, name) for name in labeller.ARRAYS}
+    return _own_arrays(model) | also
+
+
+def _own_arrays(model: "SubspaceModel") -> dict[str, FloatArray]:
+    return {name: array for name in shapes(0, 0, 0) if (array := getattr(model, name)) is not None}
 
 
 def must_be_sound(model: "SubspaceModel") -> None:
     """Refuse a model whose parts do not fit together."""
-    arrays, basis = arrays_of(model), model.basis
+    arrays, basis = _own_arrays(model), model.basis
     wanted = shapes(model.classes, len(model.scales), basis.shape[1] if basis.ndim == 2 else 0)
     if any(array.shape != wanted[name] or array.dtype != np.float64 for name, array in arrays.items()):
         raise ValueError("an array of the model does not have the shape that its classes, columns and directions ask")
@@ -68,6 +75,12 @@ def _must_fit(model: "SubspaceModel") -> None:
         raise ValueError("every column of a subspace has a place for every value, and a missing value has none")
     if not (0 < model.size < 2**53 and 0 <= model.count_sd < math.inf and 0 <= model.marginal_sd < math.inf):
         raise ValueError("the size must be above 0 and finite, and deviations not below 0")
+    labeller = model.labeller
+    if labeller is not None and (labeller.pictures.columns, len(labeller.centres)) != (
+        len(model.scales),
+        model.classes,
+    ):
+        raise ValueError("the labeller looks at other columns than the model, or knows other classes")
 
 
 def _must_be_positive(covs: FloatArray) -> None:
@@ -89,7 +102,7 @@ def to_table(arrays: Mapping[str, FloatArray]) -> pa.Table:
 
 def fields_of(content: Mapping[str, Any], table: pa.Table, columns: Mapping[str, Codes]) -> dict[str, Any]:
     """The fields of the model that content and table hold, on the scales of the schema."""
-    if set(content) != _CONTENT or table.column_names != ["part", "values"]:
+    if set(content) - {"labeller"} != _CONTENT or table.column_names != ["part", "values"]:
         raise ValueError("the model has parts that are not known to this version; update sfumato")
     names, target, classes = content["columns"], content["target"], int(content["classes"])
     scales = {name: codes for name, codes in columns.items() if isinstance(codes, Measured)}
@@ -98,11 +111,14 @@ def fields_of(content: Mapping[str, Any], table: pa.Table, columns: Mapping[str,
     listed = None if target is None else columns[target]
     if classes != (listed.size if isinstance(listed, Listed) else 1):
         raise ValueError("the model has other classes than the schema")
+    labelling = content.get("labeller") or {}
+    pictures = pictures_from(labelling, len(names)) if labelling else None
     wanted = shapes(classes, len(names), int(content["directions"]))
-    parts = table.column("part").to_pylist()
-    if parts not in (list(wanted), [name for name in wanted if name != "marginals"]):
-        raise ValueError("the model lacks an array or has one that is not known")
-    arrays = {name: _array(table, row, wanted[name]) for row, name in enumerate(parts)}
+    if pictures is not None:
+        also = PictureLabeller.shapes(pictures, classes, int(labelling["directions"]))
+        wanted |= {f"{_LABELLER}{name}": shape for name, shape in also.items()}
+    arrays = _arrays(table, wanted)
+    parts = {name: arrays.pop(f"{_LABELLER}{name}") for name in PictureLabeller.ARRAYS} if pictures is not None else {}
     numbers = {name: float(content[name]) for name in ("size", "count_sd", "marginal_sd")}
     return {
         **arrays,
@@ -110,8 +126,17 @@ def fields_of(content: Mapping[str, Any], table: pa.Table, columns: Mapping[str,
         "scales": scales,
         "target": target,
         "classes": classes,
+        "labeller": None if pictures is None else PictureLabeller(pictures, **parts),
         "settings": content["settings"],
     }
+
+
+def _arrays(table: pa.Table, wanted: Mapping[str, tuple[int, ...]]) -> dict[str, FloatArray]:
+    """The arrays of the table, of these shapes; marginals may be missing."""
+    parts = table.column("part").to_pylist()
+    if parts not in (list(wanted), [name for name in wanted if name != "marginals"]):
+        raise ValueError("the model lacks an array or has one that is not known")
+    return {name: _array(table, row, wanted[name]) for row, name in enumerate(parts)}
 
 
 def _array(table: pa.Table, row: int, shape: tuple[int, ...]) -> FloatArray:

@@ -24,6 +24,7 @@ from sfumato.schema import Column, Schema
 from sfumato.sources.batches import ROWS_AT_ONCE, StreamSource
 
 SUFFIXES = (".npy", ".npz")
+RUN_JOINTS = ("_", "-", ".", " ")  # between the name of a run and its numbers
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _KINDS = "biufU"  # truth, numbers, text; never objects, which could run code
 _UNREADABLE = (OSError, ValueError, LookupError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile)
@@ -50,6 +51,24 @@ class _Stored:
             with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as file:
                 found = npy.read_array(file, allow_pickle=False)
         return found.reshape(len(found), self.width)
+
+
+def is_array_file(path: Path) -> bool:
+    """Whether a path leads to one."""
+    return path.is_file() and path.suffix.lower() in SUFFIXES
+
+
+def header_shapes(path: Path) -> dict[str, tuple[pa.DataType, tuple[int, ...]]]:
+    """The declared type of each array, and the shape of one record in it; how many there are is not told.
+
+    Edge cases
+        A type that no release takes counts as none. What holds no column is left out. The array of `.npy` has no name.
+    """
+    stored = {name: array for name, array in _headers(path).items() if array.shape and array.width}
+    return {
+        name: (pa.null() if _fault(array) else _arrow_type(array.dtype), array.shape[1:])
+        for name, array in stored.items()
+    }
 
 
 def of_arrays(path: Path, schema: Schema) -> StreamSource:
@@ -110,11 +129,18 @@ def _places_in_one(stored: dict[str, _Stored], schema: Schema, path: Path) -> di
     return {name: (stored[""], j) for j, name in enumerate(schema.by_name)}
 
 
-def _check(array: _Stored, columns: int, of: str, path: Path) -> None:
+def _fault(array: _Stored) -> str | None:
+    """Why no release takes the array, and the cure."""
     if array.dtype.kind not in _KINDS or not array.shape:
-        raise DataError(f"{path} holds other things than numbers, truth or text; save plain arrays")
+        return "other things than numbers, truth or text; save plain arrays"
     if not array.dtype.isnative or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
-        raise DataError(f"{path} holds numbers of another byte order or of more than 64 bits; save them as float64")
+        return "numbers of another byte order or of more than 64 bits; save them as float64"
+    return None
+
+
+def _check(array: _Stored, columns: int, of: str, path: Path) -> None:
+    if fault := _fault(array):
+        raise DataError(f"{path} holds {fault}")
     if array.width != columns:
         raise DataError(
             f"an array of {path} has {array.width} columns, and {of!r} has {columns}; correct the schema or the array"
@@ -124,7 +150,7 @@ def _check(array: _Stored, columns: int, of: str, path: Path) -> None:
 def _names_of(column: Column) -> list[str]:
     """What the array of a column or of a run may be called."""
     stem, brace, _ = column.name.partition("{")
-    return [column.name, stem, stem.rstrip("_-. ")] if brace else [column.name]
+    return [column.name, stem, stem.rstrip("".join(RUN_JOINTS))] if brace else [column.name]
 
 
 def _read(places: dict[str, tuple[_Stored, int]], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

@@ -21,8 +21,7 @@ def open_source(data: object, schema: Schema) -> Source:
     """
     if isinstance(data, str | Path):
         path = Path(data)
-        arrays = path.is_file() and path.suffix.lower() in array_files.SUFFIXES
-        return array_files.of_arrays(path, schema) if arrays else files.of_path(path, schema)
+        return (array_files.of_arrays if array_files.is_array_file(path) else files.of_path)(path, schema)
     if isinstance(data, pyarrow.dataset.Dataset):
         return files.of_dataset(data, schema)
     if kind_of(data) is not None:

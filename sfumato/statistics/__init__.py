@@ -13,6 +13,7 @@ from sfumato.statistics.features import Features, Lookup, Softmax
 from sfumato.statistics.gradient import Gradient
 from sfumato.statistics.grid import Grid
 from sfumato.statistics.leaves import Leaves
+from sfumato.statistics.oriented import Oriented
 from sfumato.statistics.parting import ByRule, ByTarget, Parting, Together
 from sfumato.statistics.places import Places
 from sfumato.statistics.row_sums import RowSums
@@ -42,6 +43,7 @@ __all__ = [
     "Leaves",
     "Lift",
     "Lookup",
+    "Oriented",
     "Parting",
     "Places",
     "RowSums",

@@ -43,6 +43,11 @@ class Places:
         """The columns, in order."""
         return tuple(self.columns)
 
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.columns)
+
     @cached_property
     def scales(self) -> dict[str, Measured]:
         """The scale of each column. Like columns share one."""

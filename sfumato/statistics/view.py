@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.encoding import Batch
+from sfumato.statistics.coordinates import Coordinates, coordinates_from_content
 from sfumato.statistics.packing import pack, unpack
 from sfumato.statistics.parting import ClassArray, Parting, parting_from_content
-from sfumato.statistics.places import PLACE_BITS, Places
+from sfumato.statistics.places import PLACE_BITS
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
@@ -24,7 +25,7 @@ _EXACT, _LARGEST = 2.0**53, 2.0**30
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """z = 2**-shift directions (places - centre of the class); without directions z has all columns.
+    """z = 2**-shift directions (places - centre of the class); without directions z has all places.
 
     Places, centres and directions are whole numbers and their products stay below 2**53, so that z is a function of the
     record alone, to the last bit, wherever it stands and in any order of the sums.
@@ -33,14 +34,14 @@ class View:
     directions   a row for each direction, or None
     """
 
-    places: Places
+    places: Coordinates
     parting: Parting
     centres: IntArray
     directions: IntArray | None
     shift: int
 
     def __post_init__(self) -> None:
-        columns = len(self.places.names)
+        columns = self.places.size
         if self.centres.shape != (self.parting.size, columns) or np.abs(self.centres).max() > _FARTHEST / 2:
             raise ValueError("a view needs a centre in its range for each class")
         if self.directions is not None and (
@@ -53,7 +54,9 @@ class View:
             raise ValueError("the shift of a view must lie between 0 and 200")
 
     @classmethod
-    def of(cls, places: Places, parting: Parting, centres: FloatArray, directions: FloatArray | None = None) -> "View":
+    def of(
+        cls, places: Coordinates, parting: Parting, centres: FloatArray, directions: FloatArray | None = None
+    ) -> "View":
         """The nearest exact view, centres and records from 0 to 1 in each column; one centre serves all classes."""
         middle = np.rint(np.atleast_2d(centres) * 2.0**PLACE_BITS).clip(0, 2**PLACE_BITS).astype(np.int32)
         middle = np.broadcast_to(middle, (parting.size, middle.shape[1])).copy()
@@ -76,11 +79,11 @@ class View:
     @property
     def width(self) -> int:
         """How many numbers z has."""
-        return len(self.places.names) if self.directions is None else len(self.directions)
+        return self.places.size if self.directions is None else len(self.directions)
 
     def parts(self, batch: Batch) -> Iterator[tuple[FloatArray, ClassArray]]:
         """z (width x records) and the class of each record, so many records at a time as memory bears."""
-        rows = max(1, _NUMBERS_AT_ONCE // len(self.places.names))
+        rows = max(1, _NUMBERS_AT_ONCE // self.places.size)
         for part in batch.parts(rows, self.columns):
             away = self.places(part)
             classes = self.parting(part, away)
@@ -98,7 +101,7 @@ class View:
     @property
     def exact_directions(self) -> FloatArray:
         """What is applied to records from 0 to 1."""
-        columns = len(self.places.names)
+        columns = self.places.size
         return np.eye(columns) if self._matrix is None else self._matrix * 2.0 ** (PLACE_BITS - self.shift)
 
     @property
@@ -121,7 +124,7 @@ class View:
         """The view that `to_content` wrote."""
         directions = content["directions"]
         return cls(
-            Places.from_content(content["places"]),
+            coordinates_from_content(content["places"]),
             parting_from_content(content["parting"]),
             unpack(content["centres"]),
             None if directions is None else unpack(directions),

@@ -20,6 +20,8 @@ from sfumato.evaluate.records import read_all, values_of
 from sfumato.report.private import private_report
 from sfumato.schema import Schema
 from tests.conftest import MIXED, make_table
+from tests.mechanisms.test_subspace import records, released, wide_schema
+from tests.mechanisms.test_subspace import table as wide
 from tests.mechanisms.test_tables import targeted
 
 
@@ -146,3 +148,28 @@ def test_the_command(release, tmp_path):
     refused = CliRunner().invoke(app, [str(tmp_path / word) if "." in word else word for word in page_as_json])
     assert refused.exit_code == 2
     assert "the name of the page" in " ".join(refused.output.split())
+
+
+def test_numpy_files_give_what_the_tables_give(tmp_path):
+    made = released(2_000)
+    kinds = np.array(["a", "b", "c"])
+    (x, y), (other, label) = records(2_000), records(500, seed=1)
+    np.savez(tmp_path / "real.npz", x=x, y=kinds[y])
+    np.savez_compressed(tmp_path / "test.npz", x=other.reshape(500, 5, 6), y=kinds[label])
+    plain = evaluate(made, wide(x, y), wide(other, label), rows=500)
+    assert evaluate(made, tmp_path / "real.npz", tmp_path / "test.npz", rows=500) == plain
+    made.save(tmp_path / "b.sfumato")
+    asked = ["evaluate", "b.sfumato", "--real", "real.npz", "--test", "test.npz", "--out", "c.html", "-n", "500"]
+    done = CliRunner().invoke(app, [str(tmp_path / word) if "." in word else word for word in asked])
+    assert done.exit_code == 0, done.output
+    assert json.loads((tmp_path / "c.json").read_text()) == json.loads(json.dumps(plain.to_content()))
+
+
+def test_one_numpy_array_gives_what_the_table_gives(tmp_path):
+    schema = wide_schema(target=False)
+    (x, _), (other, _) = records(800), records(300, seed=1)
+    made = sfumato.release(wide(x, None), schema, epsilon=4, mechanism="subspace", ledger=None, seed=1)
+    np.save(tmp_path / "real.npy", x)
+    np.save(tmp_path / "test.npy", other)
+    plain = evaluate(made, wide(x, None), wide(other, None), rows=300)
+    assert evaluate(made, tmp_path / "real.npy", tmp_path / "test.npy", rows=300) == plain

@@ -1,4 +1,4 @@
-"""The experiment on wide tables: its data, its score, its pictures."""
+"""The experiment on wide tables: its data, its score, its intervals, its pictures."""
 
 import os
 import struct
@@ -13,7 +13,11 @@ pytest.importorskip("sklearn")
 pytest.importorskip("pandas")
 
 import sfumato
+from experiments import subspace_coverage
+from experiments.cells import Results
 from experiments.subspace import TABLES, score
+from experiments.subspace_coverage import REAL, inside
+from experiments.subspace_data import Wide
 from experiments.subspace_pictures import write_filled, write_grid
 from sfumato.mechanisms.subspace import is_wide
 from sfumato.report.images import png
@@ -66,6 +70,40 @@ def test_images_of_a_release_are_drawn(tmp_path):
     assert grid[:half].mean() > grid[half:].mean()  # the darker class is the second
     write_filled(release, x[:3], (4, 4), tmp_path / "filled.png")
     assert decoded(tmp_path / "filled.png").shape == (2 * (3 * 6 + 2), 2 * (7 * 6 + 2))
+
+
+def some_digits() -> Wide:
+    """Blank in the first two of six columns."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 800)
+    x = np.clip(rng.normal(60 + 100 * y[:, None], 20, (800, 6)), 0, 255).astype(np.uint8)
+    x[:, :2] = 0
+    return Wide("d", x, y, x[:9], y[:9], (0, 255), 1e-5)
+
+
+def test_intervals_are_held_against_the_means_of_the_classes(monkeypatch):
+    data = some_digits()
+    release = sfumato.release(
+        data.table(), data.schema(), epsilon=5, delta=1e-5, mechanism="subspace", ledger=None, seed=0
+    )
+    found = release.parameters(level=0.9, frame="arrow").to_pylist()
+    own = [data.numbers[data.label == row["class"], int(row["column"][2:])].mean() for row in found]
+    slowly = [row["low"] <= mean <= row["high"] for row, mean in zip(found, own, strict=True)]
+    held = inside(release, data.numbers, data.label)
+    assert held.ravel().tolist() == slowly
+    monkeypatch.setattr(subspace_coverage, "REAL", {"MNIST, epsilon 1": lambda: data})
+    monkeypatch.setattr(sfumato, "release", lambda *_, **__: release)
+    measured = subspace_coverage.held_in_real("MNIST, epsilon 1", 0)
+    assert measured == {"held": held[:, 2:].mean(), "held, constant": held[:, :2].mean()}
+
+
+def test_real_tables_are_covered_in_full_runs_alone():
+    assert [cell.case for cell in subspace_coverage.cells(quick=True)] == [
+        subspace_coverage.case_of(*case) for case in subspace_coverage.CASES
+    ]
+    full = list(subspace_coverage.cells(quick=False))
+    assert [cell.case for cell in full][-2:] == list(REAL)
+    assert "MNIST" not in subspace_coverage.show(Results(None))
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"no real data at {DATA}; set SFUMATO_DATA")

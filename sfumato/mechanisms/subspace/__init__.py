@@ -6,6 +6,7 @@ noise; then each class along these. The rest is post-processing.
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,22 +15,25 @@ from sfumato.errors import BundleError
 from sfumato.measurement import Door, Measurement
 from sfumato.mechanisms.likeness import alike
 from sfumato.mechanisms.record import Record
-from sfumato.mechanisms.subspace.classes import Counts, Means, shrunk_covariances, shrunk_means
+from sfumato.mechanisms.subspace.classes import Counts, Means, shrunk_means
+from sfumato.mechanisms.subspace.labeller import measured_labeller
+from sfumato.mechanisms.subspace.latent import Latent, in_all_directions, measured_latent
 from sfumato.mechanisms.subspace.marginals import MarginalShares, marginal_cells, measured_marginals
 from sfumato.mechanisms.subspace.planning import SubspacePlan, is_wide, plan_subspace
-from sfumato.mechanisms.subspace.reach import Reach
+from sfumato.mechanisms.subspace.reach import Distance, measured_reach
 from sfumato.mechanisms.subspace.spectrum import FloatArray, discriminants, left_over, spikes
 from sfumato.models.subspace import CELLS, SubspaceModel
-from sfumato.statistics import AtBounds, Distances, RowSums, Scatter, View
+from sfumato.statistics import AtBounds, RowSums, Scatter, View
 from sfumato.statistics import scatter as scatters
 from sfumato.statistics.bounded import UNIT
 
 __all__ = ["SubspacePlan", "is_wide", "plan_subspace", "refit_subspace", "release_subspace"]
 
-_NORM_CELLS, _WITHIN = (6, 96), 0.6  # cells at least and at most; the share of the records within the radius
+_WITHIN = 0.6  # the share of the records within the radius
 _MANY_AT_BOUNDS, _ABOVE_NOISE = 0.3, 3.0  # of the values lie on a bound; deviations of noise that a cell holds
 _TOLD_APART = 0.35  # noise of a class covariance along its own directions, as a share of a variance
 _LEAST_OWN = 4
+_DRAWN = 20_000  # records that show what edges are like
 
 
 class Subspace(NamedTuple):
@@ -58,7 +62,7 @@ def release_subspace(door: Door, plan: SubspacePlan, progress: Callable[[str], N
     subspace = _subspace(plan, counts, means.values, moment)
     progress("each class in the directions that stand above the noise")
     latent = _latent_classes(door, plan, counts, means.values, subspace)
-    return SubspaceModel(
+    model = SubspaceModel(
         scales=plan.places.scales,
         target=plan.parting.target,
         classes=plan.classes,
@@ -75,6 +79,11 @@ def release_subspace(door: Door, plan: SubspacePlan, progress: Callable[[str], N
         count_sd=counts.deviation,
         marginal_sd=0.0 if marginals is None else marginals.deviation,
     )
+    if plan.edges is None:
+        return model
+    progress("edges that tell the classes of pictures")
+    drawn = model.sample(_DRAWN, np.random.default_rng(0))
+    return replace(model, labeller=measured_labeller(door, plan, plan.edges, counts, drawn))
 
 
 def refit_subspace(measurements: tuple[Measurement, ...], plan: SubspacePlan) -> SubspaceModel:
@@ -104,23 +113,14 @@ def _at_bounds(door: Door, plan: SubspacePlan, counts: Counts) -> bool:
     return not unseen and share > _MANY_AT_BOUNDS and counts.total > _ABOVE_NOISE * CELLS * noise
 
 
-def _reach(door: Door, plan: SubspacePlan, counts: Counts, view: View, mu: float) -> Reach:
-    """The distance within which most records lie, and what pulling back the others leaves.
-
-    As many cells are counted as stand above their noise if records were spread over them evenly.
-    """
-    noise = Distances(view, (1.0,)).sensitivity(plan.adjacency) / mu
-    cells = int(np.clip(counts.total / (_ABOVE_NOISE * noise), *_NORM_CELLS))
-    ends = np.linspace(0, 1.2 * math.sqrt(view.width) / 2, cells + 1)
-    found = np.maximum(door.measure(Distances(view, tuple(ends[1:-1].tolist())), mu).values, 0)
-    below = np.cumsum(found)
-    radius = float(ends[1 + min(int(np.searchsorted(below, _WITHIN * below[-1])), cells - 1)])
-    return Reach.of((ends[:-1] + ends[1:]) / 2, found, radius)
+def _distance(view: View) -> Distance:
+    """No record is farther from the middle of the box than half its diagonal."""
+    return Distance(1.2 * math.sqrt(view.width) / 2, _WITHIN)
 
 
 def _class_means(door: Door, plan: SubspacePlan, counts: Counts, middle: FloatArray) -> Means:
     view = View.of(plan.places, plan.parting, middle)
-    reach = _reach(door, plan, counts, view, plan.mu.norms)
+    reach = measured_reach(door, view, plan.adjacency, counts.total, plan.mu.norms, _distance(view))
     statistic = RowSums(view, reach.radius)
     measurement = door.measure(statistic, plan.mu.means)
     scale = reach.radius / reach.move / counts.each
@@ -134,7 +134,7 @@ def _second_moment(
 ) -> tuple[SecondMoment, MarginalShares | None]:
     """The scatter, and the marginals or, for the same price, the scatter once more."""
     view = View.of(plan.places, plan.parting, means)
-    reach = _reach(door, plan, counts, view, plan.mu.class_norms)
+    reach = measured_reach(door, view, plan.adjacency, counts.total, plan.mu.class_norms, _distance(view))
     statistic = Scatter(view, reach.radius, apart=False)
     answers = [door.measure(statistic, plan.mu.scatter)]
     marginals = None
@@ -151,45 +151,28 @@ def _second_moment(
 
 
 def _subspace(plan: SubspacePlan, counts: Counts, means: FloatArray, moment: SecondMoment) -> Subspace:
-    """Spikes and the directions that part the classes; the leading ones first, in which classes differ of their own."""
+    """Spikes and the directions that part the classes; the leading ones first, in which classes differ of their own.
+
+    Where edges tell the classes the Gaussians need only draw records, and classes differ in all directions.
+    """
     found = spikes(moment.matrix, moment.noise)
     parting = discriminants(means, counts.weights, found.directions)
     apart = np.maximum(np.einsum("ij,ij->j", parting, moment.matrix @ parting), 2 * moment.noise)
     noise = math.sqrt(2) * (scatters.UNIT / plan.mu.class_scatter) / scatters.UNIT / float(np.median(counts.each))
     own = max(_LEAST_OWN, int((_TOLD_APART / noise) ** (2 / 3)) - parting.shape[1])
-    own = min(own, len(found.variances))
+    own = len(found.variances) if plan.edges else min(own, len(found.variances))
     directions = np.hstack((found.directions[:, :own], parting, found.directions[:, own:]))
     variances = np.concatenate((found.variances[:own], apart, found.variances[own:]))
     return Subspace(directions / np.sqrt(variances), directions * np.sqrt(variances), own + parting.shape[1])
 
 
-class Latent(NamedTuple):
-    """Centres and covariances of the classes in whitened coordinates, and the noise of the centres by class."""
-
-    centres: FloatArray
-    covariances: FloatArray
-    noise: FloatArray
-
-
 def _latent_classes(door: Door, plan: SubspacePlan, counts: Counts, means: FloatArray, subspace: Subspace) -> Latent:
-    """Each class along its own directions, where a whitened record is about sqrt(own) long."""
+    """Each class along its own directions."""
     rank, own = subspace.basis.shape[1], subspace.own
-    centres, covariances = np.zeros((plan.classes, rank)), np.tile(np.eye(rank), (plan.classes, 1, 1))
-    directions = subspace.whitening[:, : max(own, 1)].T if rank else np.zeros((1, plan.columns))
-    view, reach = View.of(plan.places, plan.parting, means, directions), Reach.of_gaussian(max(own, 1))
-    sums, scatter = RowSums(view, reach.radius), Scatter(view, reach.radius, apart=True)
-    first = door.measure(sums, plan.mu.latent_means)
-    scale = reach.radius / reach.move / counts.each
-    moved = scale[:, None] * sums.split(first.values).sums
-    answer = door.measure(scatter, plan.mu.class_scatter)
-    if own:
-        square = reach.radius**2 / reach.square / counts.each
-        noisy = square[:, None, None] * scatter.matrices(answer.values)
-        noisy -= moved[:, :, None] * moved[:, None, :]
-        noise = square * answer.sigma / scatters.UNIT / math.sqrt(2)
-        centres[:, :own] = moved
-        covariances[:, :own, :own] = shrunk_covariances(noisy, noise, counts.weights)
-    return Latent(centres, covariances, scale * first.sigma / UNIT)
+    directions = subspace.whitening[:, :own].T if own else np.zeros((1, plan.columns))
+    view = View.of(plan.places, plan.parting, means, directions)
+    latent = measured_latent(door, view, counts, plan.mu.latent_means, plan.mu.class_scatter)
+    return in_all_directions(latent, own, rank)
 
 
 def _mean_deviations(outside: FloatArray, subspace: Subspace, noise: FloatArray) -> FloatArray:

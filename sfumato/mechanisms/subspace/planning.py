@@ -9,6 +9,7 @@ from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.schema import Schema
 from sfumato.statistics import ByTarget, Places, Together
+from sfumato.statistics.pictures import pictures_of
 
 MOST_COLUMNS, MOST_CLASSES = 5_000, 200
 WIDE = 64  # columns of numbers, from which on `auto` takes a subspace
@@ -30,18 +31,34 @@ class Shares:
     class_scatter: float
 
 
+@dataclass(frozen=True)
+class EdgeShares:
+    """The same for what is asked of the edges of pictures."""
+
+    norms: float
+    means: float
+    class_norms: float
+    scatter: float
+    latent_means: float
+    class_scatter: float
+
+
 _SHARES = Shares(0.04, 0.005, 0.0075, 0.22, 0.0075, 0.32, 0.10, 0.06, 0.24)
+# Where edges tell the classes, the Gaussians need only draw records: less for the means, more for the covariances.
+_BESIDE_EDGES = Shares(0.032, 0.004, 0.006, 0.096, 0.006, 0.256, 0.08, 0.048, 0.272)
+_EDGES = EdgeShares(0.002, 0.04, 0.002, 0.12, 0.01, 0.026)
 
 
 @dataclass(frozen=True)
 class SubspacePlan:
-    """The columns, what parts the records, the schema's target, and the mu of each question."""
+    """The columns, what parts the records, the schema's target, and the mu of each question; of edges, if it asks."""
 
     places: Places
     parting: ByTarget | Together
     target: str | None
     adjacency: Adjacency
     mu: Shares
+    edges: EdgeShares | None
 
     @property
     def columns(self) -> int:
@@ -61,10 +78,19 @@ def plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency) -> Subsp
     names = [name for name in schema.by_name if name != target]
     _refuse(schema, names, target, adjacency)
     parting = Together() if target is None else ByTarget(target, codes[target].size)
-    mus = budget.split(tuple(vars(_SHARES).values()))
+    places = Places.of(schema.by_name, names)
+    pictured = parting.size > 1 and pictures_of(places.columns) is not None
+    shares = (*_values(_BESIDE_EDGES), *_values(_EDGES)) if pictured else _values(_SHARES)
+    mus = budget.split(shares)
     if min(mus) < _LEAST_MU:
         raise BudgetError(f"epsilon {budget.epsilon} at delta {budget.delta} does not go round; raise epsilon")
-    return SubspacePlan(Places.of(schema.by_name, names), parting, schema.target, adjacency, Shares(*mus))
+    stages = len(_values(_SHARES))
+    edges = EdgeShares(*mus[stages:]) if pictured else None
+    return SubspacePlan(places, parting, schema.target, adjacency, Shares(*mus[:stages]), edges)
+
+
+def _values(shares: Shares | EdgeShares) -> tuple[float, ...]:
+    return tuple(vars(shares).values())
 
 
 def _refuse(schema: Schema, names: list[str], target: str | None, adjacency: Adjacency) -> None:

@@ -6,9 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import chi2
 
+from sfumato.measurement import Door
 from sfumato.mechanisms.subspace.spectrum import FloatArray
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.statistics import Distances, View
 
 _PARTS = 2_000
+_CELLS, _ABOVE_NOISE = (6, 96), 3.0  # at least and at most; deviations of noise that a cell of an even spread has
 
 
 class Reach(NamedTuple):
@@ -37,3 +41,24 @@ class Reach(NamedTuple):
         """For standard normal records and the radius at which their mean squared length lies."""
         squares = chi2.ppf((np.arange(_PARTS) + 0.5) / _PARTS, dimensions)
         return cls.of(np.sqrt(squares), np.ones(_PARTS), math.sqrt(dimensions))
+
+
+class Distance(NamedTuple):
+    """How far records may lie, and the share of them that the radius is to hold."""
+
+    farthest: float
+    within: float
+
+
+def measured_reach(door: Door, view: View, adjacency: Adjacency, records: float, mu: float, asked: Distance) -> Reach:
+    """The distance within which so many records lie, and what pulling back the others leaves.
+
+    As many cells are counted as stand above their noise if records were spread over them evenly.
+    """
+    noise = Distances(view, (1.0,)).sensitivity(adjacency) / mu
+    cells = int(np.clip(records / (_ABOVE_NOISE * noise), *_CELLS))
+    ends = np.linspace(0, asked.farthest, cells + 1)
+    found = np.maximum(door.measure(Distances(view, tuple(ends[1:-1].tolist())), mu).values, 0)
+    below = np.cumsum(found)
+    radius = float(ends[1 + min(int(np.searchsorted(below, asked.within * below[-1])), cells - 1)])
+    return Reach.of((ends[:-1] + ends[1:]) / 2, found, radius)

@@ -26,10 +26,10 @@ def spikes(noisy: FloatArray, noise: float) -> Spikes:
     edge = 2 * noise * math.sqrt(len(values))
     seen = values[values > edge]
     variances = (seen + np.sqrt(seen * seen - edge * edge)) / 2
-    return Spikes(_signed(vectors[:, : len(seen)]), variances)
+    return Spikes(signed(vectors[:, : len(seen)]), variances)
 
 
-def _signed(directions: FloatArray) -> FloatArray:
+def signed(directions: FloatArray) -> FloatArray:
     """Each turned so that its largest entry is positive: an eigenvector has no sign of its own."""
     largest = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)
     return np.where(largest < 0, -directions, directions)
@@ -41,7 +41,7 @@ def discriminants(means: FloatArray, weights: FloatArray, known: FloatArray) -> 
     away = np.sqrt(weights)[:, None] * (away - (away @ known) @ known.T)
     lengths, directions = np.linalg.svd(away, full_matrices=False)[1:]
     kept = lengths[: len(means) - 1] > 1e-9
-    return _signed(directions[: len(means) - 1][kept].T)
+    return signed(directions[: len(means) - 1][kept].T)
 
 
 def left_over(noisy: FloatArray, basis: FloatArray, noise: float) -> FloatArray:

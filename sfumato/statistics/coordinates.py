@@ -1,0 +1,43 @@
+"""The numbers by which a record is told: its columns' places, or what pictures show of edges."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from sfumato.encoding import Batch
+from sfumato.errors import BundleError
+from sfumato.schema import Column
+from sfumato.statistics.oriented import Oriented
+from sfumato.statistics.places import FloatArray, Places
+
+
+class Coordinates(Protocol):
+    """A public map from a record to so many whole numbers from 0 to 2**21, which are its own to the last digit."""
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """What it reads, as the schema has it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that it reads, in order."""
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+
+    def __call__(self, batch: Batch) -> FloatArray:
+        """The numbers of each record (size x records)."""
+
+    def to_content(self) -> Any:
+        """Plain content."""
+
+
+def coordinates_from_content(content: Any) -> Coordinates:
+    """The coordinates that `to_content` wrote; places are a plain list of columns."""
+    if isinstance(content, list):
+        return Places.from_content(content)
+    match content.get("kind"):
+        case "oriented":
+            return Oriented(Places.from_content(content["columns"]))
+        case other:
+            raise BundleError(f"coordinates of kind {other!r} are not known to this version; update sfumato")

@@ -1,0 +1,101 @@
+"""A draft of numpy files: names, types and shapes of arrays, nothing of the rows; completed, it fits the file."""
+
+import re
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sfumato.cli import app
+from sfumato.drafting import draft_schema
+from sfumato.errors import DataError
+from sfumato.schema import Schema
+from sfumato.sources import open_source
+
+ROWS = 1717
+ARRAYS = {
+    "pixel": np.full((ROWS, 28, 28), 201, dtype=np.uint8),
+    "f_": np.full((ROWS, 5), 3.25),
+    "wave-": np.full((ROWS, 3, 2, 2), 3.25, dtype=np.float32),
+    "mask": np.ones((ROWS, 2, 2), dtype=bool),
+    "digit": np.full(ROWS, 7),
+    "weight": np.full((ROWS, 1), 3.25),
+    "dot": np.full((ROWS, 1, 1), 3.25),
+    "odd: name": np.full(ROWS, "secret"),
+}
+DRAFTED = [
+    "{name: 'pixel_{0..783}', type: integer, bounds: [FILL, FILL], image: [28, 28]}",
+    "{name: 'f_{0..4}', type: number, bounds: [FILL, FILL]}",
+    "{name: 'wave-{0..11}', type: number, bounds: [FILL, FILL]}",
+    "{name: 'mask_{0..3}', type: boolean}",
+    "{name: digit, type: integer, bounds: [FILL, FILL]}",
+    "{name: weight, type: number, bounds: [FILL, FILL]}",
+    "{name: dot, type: number, bounds: [FILL, FILL]}",
+    "{name: 'odd: name', type: category, values: [FILL]}",
+]
+
+
+def columns_of(draft: str) -> list[str]:
+    return re.findall(r"^  - (.*)$", draft, re.MULTILINE)
+
+
+def completed(draft: str) -> Schema:
+    return Schema.from_yaml(draft.replace("[FILL, FILL]", "[0, 255]").replace("[FILL]", "[secret]"))
+
+
+def test_an_archive_is_drafted_array_by_array_and_fits_when_completed(tmp_path):
+    np.savez(tmp_path / "a.npz", **ARRAYS)
+    draft = draft_schema(tmp_path / "a.npz")
+    assert columns_of(draft) == DRAFTED
+    source = open_source(tmp_path / "a.npz", completed(draft))
+    assert len(source.header.types) == 784 + 5 + 12 + 4 + 4
+
+
+def test_nothing_of_the_rows_is_told_not_even_their_number(tmp_path, monkeypatch):
+    np.savez(tmp_path / "a.npz", **ARRAYS)
+    monkeypatch.setattr("sfumato.sources.array_files.npy.read_array", lambda *_, **__: pytest.fail("a row was read"))
+    draft = draft_schema(tmp_path / "a.npz")
+    assert not any(word in draft for word in ("secret", "201", "3.25", str(ROWS)))
+    np.savez(tmp_path / "a.npz", **{name: array[:0] for name, array in ARRAYS.items()})
+    assert draft_schema(tmp_path / "a.npz") == draft
+
+
+@pytest.mark.parametrize(
+    ("array", "drafted"),
+    [
+        (np.zeros((5, 30)), "{name: 'column_{0..29}', type: number, bounds: [FILL, FILL]}"),
+        (
+            np.zeros((5, 4, 6), dtype=np.uint8),
+            "{name: 'column_{0..23}', type: integer, bounds: [FILL, FILL], image: [4, 6]}",
+        ),
+        (np.zeros(5, dtype=bool), "{name: column, type: boolean}"),
+    ],
+)
+def test_one_array_has_columns_without_names_of_their_own(tmp_path, array, drafted):
+    np.save(tmp_path / "a.npy", array)
+    draft = draft_schema(tmp_path / "a.npy")
+    assert columns_of(draft) == [drafted]
+    assert len(open_source(tmp_path / "a.npy", completed(draft)).header.types) == array[0].size
+
+
+def test_what_no_release_takes_has_no_type_and_what_holds_no_column_is_left_out(tmp_path):
+    arrays = {"z": np.zeros((5, 2), dtype=complex), "o": np.array([{"a": 1}] * 5, dtype=object)}
+    np.savez(tmp_path / "a.npz", **arrays, big=np.zeros(5, dtype=">f8"), one=np.float64(3), none=np.zeros((5, 0)))
+    lines = columns_of(draft_schema(tmp_path / "a.npz"))
+    assert lines == ["{name: 'z_{0..1}', type: FILL}", "{name: o, type: FILL}", "{name: big, type: FILL}"]
+
+
+def test_what_is_no_numpy_file_is_refused(tmp_path):
+    (tmp_path / "a.npz").write_bytes(b"nothing of the kind")
+    with pytest.raises(DataError, match="cannot be read as a numpy file"):
+        draft_schema(tmp_path / "a.npz")
+    with pytest.raises(DataError, match="does not exist"):
+        draft_schema(tmp_path / "missing.npy")
+
+
+def test_the_command(tmp_path):
+    np.savez(tmp_path / "digits.npz", **ARRAYS)
+    done = CliRunner().invoke(app, ["schema", "init", str(tmp_path / "digits.npz")])
+    assert done.exit_code == 0
+    assert done.output == draft_schema(tmp_path / "digits.npz")
+    assert "name: digits\n" in done.output
