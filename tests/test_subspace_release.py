@@ -67,7 +67,7 @@ def hostile() -> dict[str, pa.Table]:
 @pytest.mark.parametrize("epsilon", [0.1, 5.0])
 def test_whatever_the_rows_hold_it_is_released_and_can_be_drawn_from(kind, epsilon):
     made = released(hostile()[kind], epsilon=epsilon)
-    assert len(made.measurements) == 9
+    assert len(made.measurements) == 10
     assert [one.what for one in verify(made) if not one.holds] == ["noise from a cryptographic source"]
     sample = made.sample(100, seed=0, frame="arrow")
     numbers = np.column_stack([sample.column(name).to_numpy() for name in NAMES])

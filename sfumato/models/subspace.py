@@ -8,8 +8,10 @@ distribution that was measured of it, x = Q(F(g)), see `subspace_marginals`; thi
 are drawn without e, while densities keep it.
 
 The class of a record is told by its places in the subspace alone, w_c N(whitening'(x - means[c]); centres[c], covs[c]),
-and the label of a synthetic record is the likeliest class of what was drawn. Of real pictures the edges tell more, see
-`picture_labeller`; drawn ones have edges of their own.
+and the label of a synthetic record is the likeliest class of what was drawn.
+
+Pictures have a second law, see `upright`: whole pictures are drawn from it and told by it. The first one is there for
+single pixels and for parts of pictures.
 """
 
 import math
@@ -26,12 +28,13 @@ from sfumato.conditions import Condition
 from sfumato.encoding import Batch, Codes, Listed, Measured
 from sfumato.errors import RequestError
 from sfumato.models.gaussians import log_sum, over_normal
-from sfumato.models.picture_labeller import PictureLabeller
 from sfumato.models.subspace_column import Certain, ColumnLaw
 from sfumato.models.subspace_laws import Laws, Records
 from sfumato.models.subspace_marginals import CELLS, Marginals
 from sfumato.models.subspace_maths import FloatArray, LowRankGaussians, log_normals, stratified
 from sfumato.models.subspace_parts import arrays_of, fields_of, must_be_sound, to_table
+from sfumato.models.subspace_pictures import DrawnPictures
+from sfumato.models.upright import UprightModel
 
 __all__ = ["CELLS", "SubspaceModel"]
 
@@ -63,7 +66,7 @@ class SubspaceModel:
     whitening     directions (columns x r) along which a record's place in the subspace is read
     mean_sds      standard deviations of the noise in means + basis centres
     marginals     the probability of ten cells of each column, see `subspace_marginals`, or None
-    labeller      what tells the class of a whole picture, or None
+    upright       the law of whole pictures, or None
     count_sd, marginal_sd   standard deviations of the noise in the count of a class and in a probability of a cell
     """
 
@@ -80,7 +83,7 @@ class SubspaceModel:
     residual: FloatArray
     mean_sds: FloatArray
     marginals: FloatArray | None = None
-    labeller: PictureLabeller | None = None
+    upright: UprightModel | None = None
     count_sd: float = 0.0
     marginal_sd: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -135,7 +138,7 @@ class SubspaceModel:
         view = self._viewed(both)
         share = float(self.weights[view.allowed].sum() / self.weights[self._view.allowed].sum())
         asked = replace(self, given=both, size=max(self.size * share, 1e-9))
-        asked.__dict__.update(_laws=self._laws, _view=view)  # not worked out again
+        asked.__dict__.update(_laws=self._laws, _view=view, _pictures=self._pictures)  # not worked out again
         return asked
 
     @property
@@ -152,6 +155,8 @@ class SubspaceModel:
     def sample(self, rows: int, rng: np.random.Generator) -> Batch:
         """Records, as codes."""
         fixed, law = self._view.fixed, replace(self._view.law, residual=self._laws.drawn.residual)
+        if self._pictures is not None and not fixed:
+            return self._draw_pictures(self._pictures, rows, rng)
         owner = stratified(law.weights, rows, rng)
         codes = np.empty((len(self.scales), rows), dtype=np.int32)
         for start in range(0, rows, self._rows_at_once):
@@ -162,8 +167,25 @@ class SubspaceModel:
         batch = Batch(rows, dict(zip(self.scales, codes, strict=True)))
         if self.target is None:
             return batch
-        label = self._by_parts(batch, self._drawn_probabilities).argmax(axis=1).astype(np.int32)
+        label = self._by_parts(batch, self._class_probabilities).argmax(axis=1).astype(np.int32)
         return Batch(rows, {**batch.codes, self.target: label})
+
+    @cached_property
+    def _pictures(self) -> DrawnPictures | None:
+        return None if self.upright is None else DrawnPictures.of(self.upright, self.weights, self._laws.marginals)
+
+    def _draw_pictures(self, pictures: DrawnPictures, rows: int, rng: np.random.Generator) -> Batch:
+        """Whole pictures, each of the class that is likeliest where it was drawn."""
+        owner = stratified(self.class_shares, rows, rng)
+        codes, label = np.empty((len(self.scales), rows), dtype=np.int32), np.empty(rows, dtype=np.int32)
+        for start in range(0, rows, self._rows_at_once):
+            at = slice(start, start + self._rows_at_once)
+            drawn, told = pictures.draw(owner[at], rng)
+            label[at] = self._shares(told + np.log(self.weights)).argmax(axis=1)
+            for row, scale, places in zip(codes, self.scales.values(), drawn, strict=True):
+                row[at] = scale.codes_at(places)
+        batch = dict(zip(self.scales, codes, strict=True))
+        return Batch(rows, batch if self.target is None else {**batch, self.target: label})
 
     @property
     def _rows_at_once(self) -> int:
@@ -219,12 +241,10 @@ class SubspaceModel:
         records = self._known(batch)
         if len(records.codes) < len(self.scales):
             return self._shares(self._laws.likely.log_joint(self._laws.places(records), records.columns))
-        if self.labeller is None:
-            return self._drawn_probabilities(batch)
-        return self._shares(self.labeller.log_densities(self._laws.places(records)) + np.log(self.weights))
-
-    def _drawn_probabilities(self, batch: Batch) -> FloatArray:
-        return self._shares(self._log_joint_in_subspace(self._laws.places(self._known(batch))))
+        places = self._laws.places(records)
+        if self.upright is not None:
+            return self._shares(self.upright.log_densities(places) + np.log(self.weights))
+        return self._shares(self._log_joint_in_subspace(places))
 
     def _shares(self, joint: FloatArray) -> FloatArray:
         """What each class has of a record, among those that are left; a record that has none of them tells nothing."""
@@ -329,8 +349,8 @@ class SubspaceModel:
             *(_relative(getattr(self, name), getattr(other, name)) for name in ("size", "count_sd", "marginal_sd")),
             _relative(self.mean_sds, other.mean_sds),
         ]
-        if self.labeller is not None and other.labeller is not None:
-            apart.append(self.labeller.distance(other.labeller))
+        if self.upright is not None and other.upright is not None:
+            apart.append(self.upright.distance(other.upright))
         if self.marginals is not None and other.marginals is not None:
             apart.append(float(np.abs(self.marginals - other.marginals).sum(axis=1).max()) / 2)
         return max(apart)
@@ -346,7 +366,7 @@ class SubspaceModel:
             "size": self.size,
             "count_sd": self.count_sd,
             "marginal_sd": self.marginal_sd,
-            "labeller": None if self.labeller is None else self.labeller.to_content(),
+            "upright": None if self.upright is None else self.upright.to_content(),
             "settings": dict(self.settings),
         }
         return content, to_table(arrays_of(self))

@@ -9,8 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.encoding import Codes, Listed, Measured
-from sfumato.models.picture_labeller import PictureLabeller, pictures_from
 from sfumato.models.subspace_marginals import CELLS
+from sfumato.models.upright import UprightModel, frame_from
 
 if TYPE_CHECKING:
     from sfumato.models.subspace import SubspaceModel
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 _CONTENT = {"kind", "columns", "target", "classes", "directions", "size", "count_sd", "marginal_sd", "settings"}
-_LABELLER = "labeller "  # before the names of its arrays
+_UPRIGHT = "upright "  # before the names of its arrays
 _SAME = 1e-9
 
 
@@ -39,8 +39,8 @@ def shapes(classes: int, columns: int, directions: int) -> dict[str, tuple[int, 
 
 def arrays_of(model: "SubspaceModel") -> dict[str, FloatArray]:
     """The arrays that a model has."""
-    labeller = model.labeller
-    also = {} if labeller is None else {f"{_LABELLER}{name}": getattr(labeller, name) for name in labeller.ARRAYS}
+    upright = model.upright
+    also = {} if upright is None else {f"{_UPRIGHT}{name}": getattr(upright, name) for name in upright.ARRAYS}
     return _own_arrays(model) | also
 
 
@@ -75,12 +75,9 @@ def _must_fit(model: "SubspaceModel") -> None:
         raise ValueError("every column of a subspace has a place for every value, and a missing value has none")
     if not (0 < model.size < 2**53 and 0 <= model.count_sd < math.inf and 0 <= model.marginal_sd < math.inf):
         raise ValueError("the size must be above 0 and finite, and deviations not below 0")
-    labeller = model.labeller
-    if labeller is not None and (labeller.pictures.columns, len(labeller.centres)) != (
-        len(model.scales),
-        model.classes,
-    ):
-        raise ValueError("the labeller looks at other columns than the model, or knows other classes")
+    upright = model.upright
+    if upright is not None and (upright.frame.pixels, len(upright.means)) != (len(model.scales), model.classes):
+        raise ValueError("upright pictures have other columns or classes than the model")
 
 
 def _must_be_positive(covs: FloatArray) -> None:
@@ -102,7 +99,7 @@ def to_table(arrays: Mapping[str, FloatArray]) -> pa.Table:
 
 def fields_of(content: Mapping[str, Any], table: pa.Table, columns: Mapping[str, Codes]) -> dict[str, Any]:
     """The fields of the model that content and table hold, on the scales of the schema."""
-    if set(content) - {"labeller"} != _CONTENT or table.column_names != ["part", "values"]:
+    if set(content) - {"upright"} != _CONTENT or table.column_names != ["part", "values"]:
         raise ValueError("the model has parts that are not known to this version; update sfumato")
     names, target, classes = content["columns"], content["target"], int(content["classes"])
     scales = {name: codes for name, codes in columns.items() if isinstance(codes, Measured)}
@@ -111,14 +108,14 @@ def fields_of(content: Mapping[str, Any], table: pa.Table, columns: Mapping[str,
     listed = None if target is None else columns[target]
     if classes != (listed.size if isinstance(listed, Listed) else 1):
         raise ValueError("the model has other classes than the schema")
-    labelling = content.get("labeller") or {}
-    pictures = pictures_from(labelling, len(names)) if labelling else None
+    pictured = content.get("upright") or {}
+    frame = frame_from(pictured, len(names)) if pictured else None
     wanted = shapes(classes, len(names), int(content["directions"]))
-    if pictures is not None:
-        also = PictureLabeller.shapes(pictures, classes, int(labelling["directions"]))
-        wanted |= {f"{_LABELLER}{name}": shape for name, shape in also.items()}
+    if frame is not None:
+        also = UprightModel.shapes(frame, classes, int(pictured["directions"]))
+        wanted |= {f"{_UPRIGHT}{name}": shape for name, shape in also.items()}
     arrays = _arrays(table, wanted)
-    parts = {name: arrays.pop(f"{_LABELLER}{name}") for name in PictureLabeller.ARRAYS} if pictures is not None else {}
+    parts = {name: arrays.pop(f"{_UPRIGHT}{name}") for name in UprightModel.ARRAYS} if frame is not None else {}
     numbers = {name: float(content[name]) for name in ("size", "count_sd", "marginal_sd")}
     return {
         **arrays,
@@ -126,7 +123,7 @@ def fields_of(content: Mapping[str, Any], table: pa.Table, columns: Mapping[str,
         "scales": scales,
         "target": target,
         "classes": classes,
-        "labeller": None if pictures is None else PictureLabeller(pictures, **parts),
+        "upright": None if frame is None else UprightModel(frame, **parts),
         "settings": content["settings"],
     }
 

@@ -13,7 +13,6 @@ from sfumato.statistics.features import Features, Lookup, Softmax
 from sfumato.statistics.gradient import Gradient
 from sfumato.statistics.grid import Grid
 from sfumato.statistics.leaves import Leaves
-from sfumato.statistics.oriented import Oriented
 from sfumato.statistics.parting import ByRule, ByTarget, Parting, Together
 from sfumato.statistics.places import Places
 from sfumato.statistics.row_sums import RowSums
@@ -22,6 +21,7 @@ from sfumato.statistics.scores import Hampel, Lift
 from sfumato.statistics.shells import Shells
 from sfumato.statistics.stacked import Stacked
 from sfumato.statistics.statistic import Block, Statistic, size_of, statistic_from_content
+from sfumato.statistics.upright import Upright
 from sfumato.statistics.view import View
 from sfumato.statistics.waves import Waves
 from sfumato.statistics.whitening import Whitening
@@ -43,7 +43,6 @@ __all__ = [
     "Leaves",
     "Lift",
     "Lookup",
-    "Oriented",
     "Parting",
     "Places",
     "RowSums",
@@ -53,6 +52,7 @@ __all__ = [
     "Stacked",
     "Statistic",
     "Together",
+    "Upright",
     "View",
     "Waves",
     "Whitening",

@@ -1,4 +1,4 @@
-"""The numbers by which a record is told: its columns' places, or what pictures show of edges."""
+"""The numbers by which a record is told: its columns' places, or those of a picture set upright."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -6,8 +6,8 @@ from typing import Any, Protocol
 from sfumato.encoding import Batch
 from sfumato.errors import BundleError
 from sfumato.schema import Column
-from sfumato.statistics.oriented import Oriented
 from sfumato.statistics.places import FloatArray, Places
+from sfumato.statistics.upright import Frame, Upright
 
 
 class Coordinates(Protocol):
@@ -37,7 +37,7 @@ def coordinates_from_content(content: Any) -> Coordinates:
     if isinstance(content, list):
         return Places.from_content(content)
     match content.get("kind"):
-        case "oriented":
-            return Oriented(Places.from_content(content["columns"]))
+        case "upright":
+            return Upright(Places.from_content(content["columns"]), Frame(**content["frame"]), content["moves_alone"])
         case other:
             raise BundleError(f"coordinates of kind {other!r} are not known to this version; update sfumato")

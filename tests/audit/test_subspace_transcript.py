@@ -67,7 +67,7 @@ def test_an_attacker_at_the_door_comes_near_the_claim_of_the_second_moment():
         door = Curator(
             open_source(table(*side), SCHEMA), Adjacency.ADD_REMOVE, Purse(Budget(9.0, 1e-3).units), SecureNoise()
         )
-        sides.append(answers(door.measure(Echo(scatter.statistic, 10_000), scatter.mu)))
+        sides.append(answers(door.measure(Echo(scatter.statistic, 30_000), scatter.mu)))
     assert 0.75 < mu_lower_bound(*sides) / scatter.mu <= 1.0
 
 

@@ -7,7 +7,6 @@ noise; then each class along these. The rest is post-processing.
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,55 +14,52 @@ from sfumato.errors import BundleError
 from sfumato.measurement import Door, Measurement
 from sfumato.mechanisms.likeness import alike
 from sfumato.mechanisms.record import Record
-from sfumato.mechanisms.subspace.classes import Counts, Means, shrunk_means
-from sfumato.mechanisms.subspace.labeller import measured_labeller
-from sfumato.mechanisms.subspace.latent import Latent, in_all_directions, measured_latent
-from sfumato.mechanisms.subspace.marginals import MarginalShares, marginal_cells, measured_marginals
+from sfumato.mechanisms.subspace.classes import Counts
+from sfumato.mechanisms.subspace.gaussians import (
+    Subspace,
+    known_along,
+    measured_means,
+    measured_moment,
+    own_view,
+    subspace_of,
+    told_apart,
+)
+from sfumato.mechanisms.subspace.latent import in_all_directions, measured_latent
+from sfumato.mechanisms.subspace.marginals import marginal_cells, measured_marginals
 from sfumato.mechanisms.subspace.planning import SubspacePlan, is_wide, plan_subspace
-from sfumato.mechanisms.subspace.reach import Distance, measured_reach
-from sfumato.mechanisms.subspace.spectrum import FloatArray, discriminants, left_over, spikes
+from sfumato.mechanisms.subspace.spectrum import FloatArray, left_over
+from sfumato.mechanisms.subspace.upright import frame_of, measured_upright
 from sfumato.models.subspace import CELLS, SubspaceModel
-from sfumato.statistics import AtBounds, RowSums, Scatter, View
-from sfumato.statistics import scatter as scatters
+from sfumato.statistics import AtBounds, RowSums, View
 from sfumato.statistics.bounded import UNIT
+from sfumato.statistics.upright import picture_of
 
 __all__ = ["SubspacePlan", "is_wide", "plan_subspace", "refit_subspace", "release_subspace"]
 
-_WITHIN = 0.6  # the share of the records within the radius
 _MANY_AT_BOUNDS, _ABOVE_NOISE = 0.3, 3.0  # of the values lie on a bound; deviations of noise that a cell holds
 _TOLD_APART = 0.35  # noise of a class covariance along its own directions, as a share of a variance
-_LEAST_OWN = 4
-_DRAWN = 20_000  # records that show what edges are like
-
-
-class Subspace(NamedTuple):
-    """Directions that whiten (columns x r), the basis that undoes it, and in how many of the first classes differ."""
-
-    whitening: FloatArray
-    basis: FloatArray
-    own: int
-
-
-class SecondMoment(NamedTuple):
-    """Of all records around their class means, and the deviation of its noise off the diagonal."""
-
-    matrix: FloatArray
-    noise: float
 
 
 def release_subspace(door: Door, plan: SubspacePlan, progress: Callable[[str], None]) -> SubspaceModel:
     """Measure counts, means, second moments and classes, and put the model together."""
     progress("counts and means behind the door")
+    mu, places = plan.mu, plan.places
     counts, middle = _pilot(door, plan)
     many_at_bounds = _at_bounds(door, plan, counts)
-    means = _class_means(door, plan, counts, middle)
+    asks_marginals = many_at_bounds and _cells_stand_out(plan, counts)
+    means = measured_means(door, plan, counts, (places, middle), (mu.norms, mu.means))
     progress("second moments behind the door")
-    moment, marginals = _second_moment(door, plan, counts, means.values, many_at_bounds)
-    subspace = _subspace(plan, counts, means.values, moment)
+    marginals = measured_marginals(door, plan, counts.total) if asks_marginals else None
+    spent = (mu.scatter,) if asks_marginals else (mu.scatter, mu.marginals)
+    moment = measured_moment(door, plan, counts, (places, means.values), (mu.class_norms, *spent))
+    subspace = subspace_of(moment, counts, means.values, told_apart(counts, mu.class_scatter, _TOLD_APART))
     progress("each class in the directions that stand above the noise")
-    latent = _latent_classes(door, plan, counts, means.values, subspace)
+    view = own_view(places, plan, means.values, subspace)
+    known = known_along(means.deviations, subspace)
+    latent = measured_latent(door, plan, counts, view, known, (mu.latent_norms, mu.latent_means, mu.class_scatter))
+    latent = in_all_directions(latent, subspace.own, subspace.basis.shape[1])
     model = SubspaceModel(
-        scales=plan.places.scales,
+        scales=places.scales,
         target=plan.parting.target,
         classes=plan.classes,
         size=counts.total,
@@ -74,16 +70,17 @@ def release_subspace(door: Door, plan: SubspacePlan, progress: Callable[[str], N
         centres=latent.centres,
         covs=latent.covariances,
         residual=left_over(moment.matrix, subspace.basis, moment.noise),
-        mean_sds=_mean_deviations(means.deviations, subspace, latent.noise),
+        mean_sds=_mean_deviations(means.deviations, subspace, latent.deviations),
         marginals=None if marginals is None else marginals.shares,
         count_sd=counts.deviation,
         marginal_sd=0.0 if marginals is None else marginals.deviation,
     )
-    if plan.edges is None:
+    shape = picture_of(places.columns)
+    if plan.upright is None or shape is None:
         return model
-    progress("edges that tell the classes of pictures")
-    drawn = model.sample(_DRAWN, np.random.default_rng(0))
-    return replace(model, labeller=measured_labeller(door, plan, plan.edges, counts, drawn))
+    progress("pictures set upright")
+    frame = frame_of(middle.reshape(shape), still=not many_at_bounds)
+    return replace(model, upright=measured_upright(door, plan, plan.upright, counts, frame))
 
 
 def refit_subspace(measurements: tuple[Measurement, ...], plan: SubspacePlan) -> SubspaceModel:
@@ -106,79 +103,22 @@ def _pilot(door: Door, plan: SubspacePlan) -> tuple[Counts, FloatArray]:
 
 
 def _at_bounds(door: Door, plan: SubspacePlan, counts: Counts) -> bool:
-    """Whether marginals are worth asking: many values on a bound, and cells that stand above their noise."""
+    """Whether many values lie on a bound."""
     share = float(door.measure(AtBounds(plan.places), plan.mu.bounds).values[0]) / plan.columns / counts.total
+    return share > _MANY_AT_BOUNDS
+
+
+def _cells_stand_out(plan: SubspacePlan, counts: Counts) -> bool:
+    """Whether the cells of marginals stand above their noise."""
     noise = marginal_cells(plan).sensitivity(plan.adjacency) / plan.mu.marginals
     unseen = noise == 0  # by a label: the question would be free of noise, which the door does not know
-    return not unseen and share > _MANY_AT_BOUNDS and counts.total > _ABOVE_NOISE * CELLS * noise
+    return not unseen and counts.total > _ABOVE_NOISE * CELLS * noise
 
 
-def _distance(view: View) -> Distance:
-    """No record is farther from the middle of the box than half its diagonal."""
-    return Distance(1.2 * math.sqrt(view.width) / 2, _WITHIN)
-
-
-def _class_means(door: Door, plan: SubspacePlan, counts: Counts, middle: FloatArray) -> Means:
-    view = View.of(plan.places, plan.parting, middle)
-    reach = measured_reach(door, view, plan.adjacency, counts.total, plan.mu.norms, _distance(view))
-    statistic = RowSums(view, reach.radius)
-    measurement = door.measure(statistic, plan.mu.means)
-    scale = reach.radius / reach.move / counts.each
-    moves = scale[:, None] * statistic.split(measurement.values).sums
-    means = shrunk_means(moves, scale * measurement.sigma / UNIT, counts.weights)
-    return Means(np.clip(middle + means.values, 0, 1), means.deviations)
-
-
-def _second_moment(
-    door: Door, plan: SubspacePlan, counts: Counts, means: FloatArray, many_at_bounds: bool
-) -> tuple[SecondMoment, MarginalShares | None]:
-    """The scatter, and the marginals or, for the same price, the scatter once more."""
-    view = View.of(plan.places, plan.parting, means)
-    reach = measured_reach(door, view, plan.adjacency, counts.total, plan.mu.class_norms, _distance(view))
-    statistic = Scatter(view, reach.radius, apart=False)
-    answers = [door.measure(statistic, plan.mu.scatter)]
-    marginals = None
-    if many_at_bounds:
-        marginals = measured_marginals(door, plan, counts.total)
-    else:
-        answers.append(door.measure(statistic, plan.mu.marginals))
-    weights = np.array([answer.mu**2 for answer in answers])
-    weights /= weights.sum()
-    matrix = sum(weight * statistic.matrices(answer.values)[0] for weight, answer in zip(weights, answers, strict=True))
-    sigma = math.sqrt(sum((weight * answer.sigma) ** 2 for weight, answer in zip(weights, answers, strict=True)))
-    scale = reach.radius**2 / reach.square / counts.total
-    return SecondMoment(scale * matrix, scale * sigma / scatters.UNIT / math.sqrt(2)), marginals
-
-
-def _subspace(plan: SubspacePlan, counts: Counts, means: FloatArray, moment: SecondMoment) -> Subspace:
-    """Spikes and the directions that part the classes; the leading ones first, in which classes differ of their own.
-
-    Where edges tell the classes the Gaussians need only draw records, and classes differ in all directions.
-    """
-    found = spikes(moment.matrix, moment.noise)
-    parting = discriminants(means, counts.weights, found.directions)
-    apart = np.maximum(np.einsum("ij,ij->j", parting, moment.matrix @ parting), 2 * moment.noise)
-    noise = math.sqrt(2) * (scatters.UNIT / plan.mu.class_scatter) / scatters.UNIT / float(np.median(counts.each))
-    own = max(_LEAST_OWN, int((_TOLD_APART / noise) ** (2 / 3)) - parting.shape[1])
-    own = len(found.variances) if plan.edges else min(own, len(found.variances))
-    directions = np.hstack((found.directions[:, :own], parting, found.directions[:, own:]))
-    variances = np.concatenate((found.variances[:own], apart, found.variances[own:]))
-    return Subspace(directions / np.sqrt(variances), directions * np.sqrt(variances), own + parting.shape[1])
-
-
-def _latent_classes(door: Door, plan: SubspacePlan, counts: Counts, means: FloatArray, subspace: Subspace) -> Latent:
-    """Each class along its own directions."""
-    rank, own = subspace.basis.shape[1], subspace.own
-    directions = subspace.whitening[:, :own].T if own else np.zeros((1, plan.columns))
-    view = View.of(plan.places, plan.parting, means, directions)
-    latent = measured_latent(door, view, counts, plan.mu.latent_means, plan.mu.class_scatter)
-    return in_all_directions(latent, own, rank)
-
-
-def _mean_deviations(outside: FloatArray, subspace: Subspace, noise: FloatArray) -> FloatArray:
-    """The noise of the class means: that of the latent centres in the own directions, of the first means elsewhere."""
+def _mean_deviations(outside: FloatArray, subspace: Subspace, inside: FloatArray) -> FloatArray:
+    """What noise left in the class means: in the own directions as centres have it, elsewhere as the first means."""
     basis, whitening = subspace.basis[:, : subspace.own], subspace.whitening[:, : subspace.own]
-    inside = (basis * whitening).sum(axis=1)  # the share of each column that lies in these directions
-    variances = outside**2 * np.clip(1 - inside, 0, 1) + np.outer(noise**2, (basis**2).sum(axis=1))
+    share = (basis * whitening).sum(axis=1)  # of each column, that lies in these directions
+    variances = outside**2 * np.clip(1 - share, 0, 1) + inside**2 @ (basis**2).T
     deviations: FloatArray = np.sqrt(variances)
     return deviations

@@ -9,7 +9,7 @@ from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.schema import Schema
 from sfumato.statistics import ByTarget, Places, Together
-from sfumato.statistics.pictures import pictures_of
+from sfumato.statistics.upright import picture_of
 
 MOST_COLUMNS, MOST_CLASSES = 5_000, 200
 WIDE = 64  # columns of numbers, from which on `auto` takes a subspace
@@ -27,38 +27,45 @@ class Shares:
     class_norms: float
     scatter: float
     marginals: float  # or of the scatter once more
+    latent_norms: float
     latent_means: float
     class_scatter: float
 
 
 @dataclass(frozen=True)
-class EdgeShares:
-    """The same for what is asked of the edges of pictures."""
+class UprightShares:
+    """The same for what is asked of pictures set upright, and of how they were moved."""
 
+    pilot: float
     norms: float
     means: float
     class_norms: float
     scatter: float
+    latent_norms: float
     latent_means: float
     class_scatter: float
+    move_norms: float
+    move_means: float
+    move_class_norms: float
+    move_scatter: float
 
 
-_SHARES = Shares(0.04, 0.005, 0.0075, 0.22, 0.0075, 0.32, 0.10, 0.06, 0.24)
-# Where edges tell the classes, the Gaussians need only draw records: less for the means, more for the covariances.
-_BESIDE_EDGES = Shares(0.032, 0.004, 0.006, 0.096, 0.006, 0.256, 0.08, 0.048, 0.272)
-_EDGES = EdgeShares(0.002, 0.04, 0.002, 0.12, 0.01, 0.026)
+_SHARES = Shares(0.04, 0.005, 0.0075, 0.22, 0.0075, 0.32, 0.10, 0.0075, 0.06, 0.2325)
+# Upright pictures are drawn from and tell classes; for single pixels, and parts of pictures, the half is enough.
+_BESIDE_UPRIGHT = Shares(0.03, 0.005, 0.004, 0.06, 0.004, 0.09, 0.08, 0.003, 0.014, 0.05)
+_UPRIGHT = UprightShares(0.01, 0.005, 0.16, 0.005, 0.20, 0.005, 0.03, 0.195, 0.003, 0.02, 0.003, 0.024)
 
 
 @dataclass(frozen=True)
 class SubspacePlan:
-    """The columns, what parts the records, the schema's target, and the mu of each question; of edges, if it asks."""
+    """The columns, what parts the records, the schema's target, and the mu of each question; `upright`: of pictures."""
 
     places: Places
     parting: ByTarget | Together
     target: str | None
     adjacency: Adjacency
     mu: Shares
-    edges: EdgeShares | None
+    upright: UprightShares | None
 
     @property
     def columns(self) -> int:
@@ -79,17 +86,17 @@ def plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency) -> Subsp
     _refuse(schema, names, target, adjacency)
     parting = Together() if target is None else ByTarget(target, codes[target].size)
     places = Places.of(schema.by_name, names)
-    pictured = parting.size > 1 and pictures_of(places.columns) is not None
-    shares = (*_values(_BESIDE_EDGES), *_values(_EDGES)) if pictured else _values(_SHARES)
+    pictured = picture_of(places.columns) is not None
+    shares = (*_values(_BESIDE_UPRIGHT), *_values(_UPRIGHT)) if pictured else _values(_SHARES)
     mus = budget.split(shares)
     if min(mus) < _LEAST_MU:
         raise BudgetError(f"epsilon {budget.epsilon} at delta {budget.delta} does not go round; raise epsilon")
-    stages = len(_values(_SHARES))
-    edges = EdgeShares(*mus[stages:]) if pictured else None
-    return SubspacePlan(places, parting, schema.target, adjacency, Shares(*mus[:stages]), edges)
+    first = len(_values(_SHARES))
+    upright = UprightShares(*mus[first:]) if pictured else None
+    return SubspacePlan(places, parting, schema.target, adjacency, Shares(*mus[:first]), upright)
 
 
-def _values(shares: Shares | EdgeShares) -> tuple[float, ...]:
+def _values(shares: Shares | UprightShares) -> tuple[float, ...]:
     return tuple(vars(shares).values())
 
 

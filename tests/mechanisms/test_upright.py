@@ -1,0 +1,299 @@
+"""Pictures that are set upright: the frame, a whole release of small pictures, and the model that it makes."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import multivariate_normal
+
+import sfumato
+from sfumato.encoding import Encoder
+from sfumato.mechanisms.subspace.gaussians import Subspace
+from sfumato.mechanisms.subspace.upright import frame_of, together
+from sfumato.models.subspace import SubspaceModel
+from sfumato.models.upright import UprightModel
+from sfumato.privacy.accounting import Budget
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.statistics import Upright
+from sfumato.statistics.upright import MOVES, Frame, upright_places
+from sfumato.verification import verify
+
+SIDE = 12
+NAMES = [f"p_{j}" for j in range(SIDE * SIDE)]
+LABELS = ["cross", "ring"]
+UNTRUSTED = ["noise from a cryptographic source"]
+
+
+def schema(image: bool = True, target: bool = True) -> sfumato.Schema:
+    run = {"name": f"p_{{0..{SIDE * SIDE - 1}}}", "type": "integer", "bounds": [0, 255]}
+    kind = [{"name": "kind", "type": "category", "values": LABELS}] if target else []
+    columns = [run | ({"image": [SIDE, SIDE]} if image else {}), *kind]
+    content = {"sfumato": 1, "name": "shapes", "columns": columns} | ({"target": "kind"} if target else {})
+    return sfumato.Schema.from_content(content)
+
+
+def pictures(rows: int, seed: int = 0, dark: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Crosses and rings, slanted and stretched by chance, on blank paper."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 2, rows)
+    across, down, slant = rng.normal(0, 0.7, rows), rng.normal(0, 0.7, rows), rng.normal(0, 0.4, rows)
+    stretch = np.exp(rng.normal(0, 0.2, (2, rows)))
+    y, x = (axis[:, :, None] - (SIDE - 1) / 2 for axis in np.mgrid[0:SIDE, 0:SIDE])
+    v = (y - down) / stretch[0]
+    u = (x - across - slant * (y - down)) / stretch[1]
+    ring = np.exp(-((np.hypot(u, v) - 3) ** 2))
+    cross = np.exp(-2 * np.minimum(np.abs(u), np.abs(v)) ** 2) * (np.maximum(np.abs(u), np.abs(v)) < 3.5)
+    ink = np.where(kind == 1, ring, cross)
+    ink = np.where(ink < 0.1, 0, ink)
+    grey = np.rint(255 * (1 - ink if dark else ink)).astype(np.uint8)
+    return np.moveaxis(grey, 2, 0).reshape(rows, -1), kind
+
+
+def table(rows: int, seed: int = 0, dark: bool = False) -> pa.Table:
+    x, kind = pictures(rows, seed, dark)
+    return pa.table({**{name: x[:, j] for j, name in enumerate(NAMES)}, "kind": np.array(LABELS)[kind]})
+
+
+def released(data: pa.Table, which: sfumato.Schema | None = None, **more) -> sfumato.Release:
+    asked = {"epsilon": 1.0, "delta": 1e-5, "mechanism": "subspace", "ledger": None, "seed": 1, **more}
+    return sfumato.release(data, which or schema(), **asked)
+
+
+@pytest.fixture(scope="module")
+def release() -> sfumato.Release:
+    return released(table(8_000), epsilon=2.0)
+
+
+def accuracy(made: sfumato.Release, dark: bool = False) -> float:
+    told = made.predict_proba(table(2_000, seed=9, dark=dark).drop_columns("kind"))
+    return float((told.argmax(axis=1) == pictures(2_000, seed=9)[1]).mean())
+
+
+def failures(made: sfumato.Release) -> list[str]:
+    return [one.what for one in verify(made) if not one.holds]
+
+
+def test_upright_pictures_are_told_better_than_pixels_are():
+    data = table(1_000)
+    upright, plain = released(data), released(data, schema(image=False))
+    assert plain.fitted.upright is None
+    assert len(plain.measurements) == 10
+    assert accuracy(upright) > max(0.95, accuracy(plain) + 0.01)
+
+
+def test_dark_ink_on_light_paper_is_as_good():
+    made = released(table(3_000, dark=True))
+    assert made.fitted.upright.frame.dark
+    assert accuracy(made, dark=True) > 0.95
+    drawn = made.sample(200, seed=0, frame="pandas")[NAMES].to_numpy()
+    assert np.median(drawn) > 230
+
+
+def test_the_whole_budget_is_asked_and_no_more(release):
+    assert len(release.measurements) == 22
+    spent = sum(one.mu**2 for one in release.measurements)
+    assert spent == pytest.approx(Budget(2.0, 1e-5).mu ** 2, rel=1e-6)
+    assert spent <= Budget(2.0, 1e-5).mu ** 2
+    assert [isinstance(one.statistic.view.places, Upright) for one in release.measurements[10:]] == [True] * 12
+    assert failures(release) == UNTRUSTED
+
+
+def test_drawn_pictures_lean_and_grow_as_real_ones_do(release):
+    """The moves of a class, and the ink of each pixel, as in the table."""
+    drawn = release.sample(4_000, seed=3, frame="pandas")
+    x, kind = pictures(8_000)
+    frame = release.fitted.upright.frame
+    for one, label in enumerate(LABELS):
+        mine = upright_places(drawn.loc[drawn["kind"] == label, NAMES].to_numpy().T / 255, frame)[-MOVES:]
+        real = upright_places(x[kind == one].T / 255, frame)[-MOVES:]
+        assert np.abs(mine.mean(axis=1) - real.mean(axis=1)).max() < 0.06
+        assert (mine.std(axis=1) / real.std(axis=1)).min() > 0.5
+        assert (mine.std(axis=1) / real.std(axis=1)).max() < 1.8
+    assert np.abs(drawn[NAMES].to_numpy().mean(axis=0) - x.mean(axis=0)).mean() < 12
+
+
+def test_a_blank_rim_stays_blank(release):
+    drawn = release.sample(2_000, seed=5, frame="pandas")[NAMES].to_numpy().reshape(-1, SIDE, SIDE)
+    assert (drawn[:, 0, 0] > 0).mean() < 0.02
+
+
+def test_classes_that_are_given_are_drawn(release):
+    assert set(release.sample(50, given={"kind": "ring"}, seed=1, frame="pandas")["kind"]) == {"ring"}
+    told = release.condition({"kind": "ring"}).predict_proba(table(50, seed=5).drop_columns("kind"))
+    assert np.allclose(told[:, 1], 1)
+
+
+def test_pixels_that_are_given_stay_and_the_rest_is_filled_in(release):
+    x, _ = pictures(1, seed=7)
+    upper = {f"p_{j}": int(x[0, j]) for j in range(SIDE * SIDE // 2)}
+    filled = release.sample(20, given=upper, seed=1, frame="pandas")
+    assert (filled[list(upper)].to_numpy() == x[0, : SIDE * SIDE // 2]).all()
+
+
+def test_part_of_a_picture_is_told_by_its_pixels(release):
+    rows = table(200, seed=3).drop_columns("kind")
+    part = release.predict_proba(rows.drop_columns("p_0"))
+    assert np.allclose(part.sum(axis=1), 1)
+    assert not np.allclose(part, release.predict_proba(rows))
+
+
+def test_pictures_without_classes_are_drawn():
+    made = released(table(2_000).drop_columns("kind"), schema(target=False))
+    assert made.fitted.upright is not None
+    assert failures(made) == UNTRUSTED
+    assert made.sample(30, seed=0, frame="pandas").shape == (30, SIDE * SIDE)
+
+
+def test_pictures_of_many_shades_are_drawn():
+    """Few values on a bound: there is no paper, so that none is moved, and no pixel is bent."""
+    rng = np.random.default_rng(0)
+    y, x = (axis[:, :, None] - (SIDE - 1) / 2 for axis in np.mgrid[0:SIDE, 0:SIDE])
+    light = 0.5 + 0.05 * (rng.normal(size=2_000) * y + rng.normal(size=2_000) * x) / 2
+    grey = np.rint(255 * np.clip(light, 0.01, 0.99)).reshape(SIDE * SIDE, -1).astype(np.uint8)
+    data = pa.table({**{name: grey[j] for j, name in enumerate(NAMES)}, "kind": rng.choice(LABELS, 2_000)})
+    made = released(data, epsilon=3.0)
+    assert made.fitted.marginals is None
+    assert made.fitted.upright.frame.still
+    drawn = made.sample(1_000, seed=0, frame="pandas")[NAMES].to_numpy()
+    assert np.abs(drawn.mean(axis=0) - grey.mean(axis=1)).mean() < 15
+    slope = np.corrcoef(grey[0], grey[-1])[0, 1]
+    assert np.corrcoef(drawn[:, 0], drawn[:, -1])[0, 1] == pytest.approx(slope, abs=0.35)
+
+
+def test_any_cut_gives_the_same_answers_to_the_last_bit():
+    rows = table(900)
+    whole = released(rows)
+    parts = pa.concat_tables([rows.slice(600, 300), rows.slice(0, 1), rows.slice(1, 599)])
+    for one, other in zip(whole.measurements, released(parts).measurements, strict=True):
+        assert one.statistic.to_content() == other.statistic.to_content()
+        assert np.array_equal(one.values, other.values)
+
+
+@pytest.mark.parametrize(("adjacency", "rows", "epsilon"), [*zip(Adjacency, (0, 3, 3), (0.05, 0.05, 8.0), strict=True)])
+@pytest.mark.parametrize("value", [0, 255])
+def test_few_rows_and_flat_pictures_are_released(adjacency, rows, epsilon, value):
+    flat = pa.table({**{name: np.full(rows, value, dtype=np.uint8) for name in NAMES}, "kind": ["ring"] * rows})
+    made = released(flat, epsilon=epsilon, adjacency=adjacency)
+    assert len(made.measurements) == 22
+    assert failures(made) == UNTRUSTED
+    told = made.predict_proba(made.sample(20, seed=0, frame="arrow").drop_columns("kind"))
+    assert np.allclose(told.sum(axis=1), 1)
+
+
+def test_another_processor_finds_the_same_model(release, monkeypatch):
+    """Eigenvectors worked out in another order of the columns differ in their last digits and their signs."""
+    plain = np.linalg.eigh
+
+    def turned(matrix):
+        order = np.random.default_rng(0).permutation(matrix.shape[-1])
+        values, vectors = plain(matrix[..., order, :][..., order])
+        back = np.empty_like(vectors)
+        back[..., order, :] = vectors
+        return values, -back
+
+    monkeypatch.setattr(np.linalg, "eigh", turned)
+    assert failures(release) == UNTRUSTED
+
+
+def test_a_bundle_keeps_it(release, tmp_path):
+    release.save(tmp_path / "b.sfumato")
+    again = sfumato.open(tmp_path / "b.sfumato")
+    rows = table(100, seed=6).drop_columns("kind")
+    assert np.array_equal(again.predict_proba(rows), release.predict_proba(rows))
+    assert again.sample(50, seed=2, frame="arrow").equals(release.sample(50, seed=2, frame="arrow"))
+    assert again.fitted.distance(release.fitted) < 1e-5
+
+
+def test_models_of_other_pictures_are_apart(release):
+    model, upright = release.fitted, release.fitted.upright
+    other = dataclasses.replace(upright, centres=upright.centres + 0.5)
+    assert model.distance(dataclasses.replace(model, upright=other)) > 0.02
+    moved = dataclasses.replace(upright, means=upright.means + 0.1)
+    assert model.distance(dataclasses.replace(model, upright=moved)) > 0.02
+    assert model.distance(dataclasses.replace(model, upright=None)) == 1
+    narrower = {name: getattr(upright, name)[..., :1] for name in ("basis", "whitening", "centres")}
+    assert upright.distance(dataclasses.replace(upright, covs=upright.covs[:, :1, :1], **narrower)) == 1
+
+
+@pytest.mark.parametrize("change", [{"frame": {"high": 6}}, {"directions": 3}, {"gone": None}])
+def test_content_that_was_changed_is_refused(release, change):
+    content, arrays = release.fitted.to_parts()
+    columns = Encoder(release.schema).columns
+    assert SubspaceModel.from_parts(json.loads(json.dumps(content)), arrays, columns).distance(release.fitted) < 1e-5
+    upright = content["upright"]
+    other = upright | {"frame": upright["frame"] | change["frame"]} if "frame" in change else upright | change
+    with pytest.raises(ValueError, match=r"upright|array"):
+        SubspaceModel.from_parts(content | {"upright": None if "gone" in change else other}, arrays, columns)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"residual": np.zeros(3)},
+        {"residual": np.full(SIDE * SIDE, -1.0)},
+        {"means": np.full((2, SIDE * SIDE + MOVES), np.nan)},
+        {"covs": None},
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(release, change):
+    upright = release.fitted.upright
+    with pytest.raises(ValueError, match="upright"):
+        dataclasses.replace(upright, **(change if "covs" not in change else {"covs": -upright.covs}))
+
+
+def test_upright_pictures_of_other_classes_are_refused(release):
+    upright = release.fitted.upright
+    one = {name: getattr(upright, name)[:1] for name in ("means", "centres", "covs")}
+    with pytest.raises(ValueError, match="upright"):
+        dataclasses.replace(release.fitted, upright=dataclasses.replace(upright, **one))
+
+
+def test_densities_are_those_of_normal_laws(release):
+    upright: UprightModel = release.fitted.upright
+    places = pictures(10)[0] / 255
+    slow = np.empty((10, 2))
+    for c in range(2):
+        for n, one in enumerate(places):
+            along = (upright_places(one[:, None], upright.frame)[:, 0] - upright.means[c]) @ upright.whitening
+            slow[n, c] = multivariate_normal(upright.centres[c], upright.covs[c]).logpdf(along)
+    assert np.allclose(upright.log_densities(places), slow)
+
+
+def test_directions_of_pictures_and_moves_stand_side_by_side():
+    rng = np.random.default_rng(0)
+    shapes, moves = (
+        Subspace(rng.normal(size=(d, r)), rng.normal(size=(d, r)), own) for d, r, own in ((7, 4, 3), (5, 2, 2))
+    )
+    both = together(shapes, moves)
+    assert both.own == 5
+    assert both.basis.shape == both.whitening.shape == (12, 6)
+    assert np.array_equal(both.basis[:7, [0, 1, 2, 5]], shapes.basis)
+    assert np.array_equal(both.whitening[7:, 3:5], moves.whitening)
+    assert not both.basis[7:, [0, 1, 2, 5]].any()
+    assert not both.basis[:7, 3:5].any()
+
+
+def average(dark: bool = False, slant: float = 0.3) -> np.ndarray:
+    y, x = np.mgrid[0:30, 0:20]
+    v, u = y - 13.5, x - 10.5
+    ink = 0.8 * np.exp(-(((u - slant * v) / 2.5) ** 2 + (v / 4) ** 2) / 2)
+    return 1 - ink if dark else ink
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_frame_is_how_the_average_picture_lies(dark):
+    frame = frame_of(average(dark), still=False)
+    assert (frame.high, frame.wide, frame.dark) == (30, 20, dark)
+    found = (frame.across, frame.down, frame.slant, frame.width, frame.height)
+    assert found == pytest.approx((1.0, -1.0, 0.3, 2.5, 4.0), abs=0.05)
+
+
+@pytest.mark.parametrize("level", [0.0, 0.3, 1.0])
+def test_a_flat_average_has_a_frame(level):
+    frame = frame_of(np.full((10, 8), level), still=False)
+    assert isinstance(frame, Frame)
+    assert math.isfinite(frame.slant)
+    assert 0 < frame.width <= 8 / 3
