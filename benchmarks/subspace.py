@@ -1,8 +1,8 @@
 """A wide table released by `subspace`, beside numpy's plain second moment: `python -m benchmarks.subspace`.
 
-Rows and columns as in images (60,000 x 784), half as many rows, and 4,096 columns; each in a process of its own, on one
-thread. The peer is one product X'X of the same numbers in float64, which is what one question of the release costs at
-least.
+Rows and columns as in images (60,000 x 784), half as many rows, and 4,096 columns; then the same as pictures with blank
+paper, which are set upright besides. Each in a process of its own, on one thread. The peer is one product X'X of the
+same numbers in float64, which is what one question of the release costs at least.
 """
 
 import os
@@ -22,8 +22,15 @@ from numpy.typing import NDArray
 
 import sfumato
 
-SIZES = ((30_000, 784), (60_000, 784), (10_000, 4_096))
+SIZES = (
+    (30_000, 784, 0),
+    (60_000, 784, 0),
+    (10_000, 4_096, 0),
+    (60_000, 784, 28),
+    (10_000, 4_096, 64),
+)  # 0: no picture
 CLASSES, RANK = 10, 40
+PAPER = 110  # what is darker is blank
 LONGEST = 1_800  # seconds that one run may take
 
 
@@ -36,10 +43,12 @@ def records(rows: int, columns: int) -> tuple[NDArray[np.uint8], NDArray[np.int6
     return np.clip(numbers, 0, 255).astype(np.uint8), label
 
 
-def measure(rows: int, columns: int) -> None:
+def measure(rows: int, columns: int, side: int) -> None:
     """Prints CPU seconds of the product, of the release and of a sample, and peaks of memory before and after."""
     numbers, label = records(rows, columns)
-    run = {"name": f"x_{{0..{columns - 1}}}", "type": "integer", "bounds": [0, 255]}
+    run: dict[str, object] = {"name": f"x_{{0..{columns - 1}}}", "type": "integer", "bounds": [0, 255]}
+    if side:
+        numbers, run["image"] = np.maximum(numbers, PAPER) - np.uint8(PAPER), [side, side]
     classes = {"name": "y", "type": "category", "values": list(range(CLASSES))}
     content = {"sfumato": 1, "name": "wide", "columns": [run, classes], "target": "y"}
     schema = sfumato.Schema.from_content(content)
@@ -66,13 +75,15 @@ def _peak() -> float:
 
 
 def main() -> None:
-    if len(sys.argv) == 3:
-        measure(int(sys.argv[1]), int(sys.argv[2]))
+    if len(sys.argv) == 4:
+        measure(*map(int, sys.argv[1:]))
         return
-    print("rows     columns   X'X CPU s   release CPU s   ratio   10,000 rows CPU s   peak before, after MiB")
-    for rows, columns in SIZES:
+    print(
+        "rows     columns   pictures   X'X CPU s   release CPU s   ratio   10,000 rows CPU s   peak before, after MiB"
+    )
+    for rows, columns, side in SIZES:
         run = subprocess.run(
-            [sys.executable, "-m", "benchmarks.subspace", str(rows), str(columns)],
+            [sys.executable, "-m", "benchmarks.subspace", str(rows), str(columns), str(side)],
             capture_output=True,
             text=True,
             check=True,
@@ -80,7 +91,8 @@ def main() -> None:
         )
         product, released, sampled, before, after = map(float, run.stdout.split())
         print(
-            f"{rows:7,d}{columns:11,d}{product:12.2f}{released:16.1f}{released / product:8.1f}{sampled:20.1f}"
+            f"{rows:7,d}{columns:11,d}{'yes' if side else 'no':>11}{product:12.2f}{released:16.1f}"
+            f"{released / product:8.1f}{sampled:20.1f}"
             f"{before:16,.0f}{after:8,.0f}",
             flush=True,
         )

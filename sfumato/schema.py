@@ -163,7 +163,7 @@ class _Ordered(_Column):
 
 class _Pictured(_Ordered):
     image: tuple[Whole, Whole] | None = Field(
-        default=None, description="rows and columns of the picture that a run of columns is, for reports"
+        default=None, description="rows and columns of the picture that a run of columns is"
     )
 
     @model_validator(mode="after")

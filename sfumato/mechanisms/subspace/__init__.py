@@ -1,10 +1,10 @@
 """`subspace`: a Gaussian for each class in the few directions of a wide table that stand above the noise.
 
 Counts and means first; then second moments of all records, whose spectrum says how many directions can be told from
-noise; then each class along these. The rest is post-processing.
+noise; then each class along these; of pictures, all of it again as they are when set upright. The rest is
+post-processing.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -18,6 +18,7 @@ from sfumato.mechanisms.subspace.classes import Counts
 from sfumato.mechanisms.subspace.gaussians import (
     Subspace,
     known_along,
+    measured_box,
     measured_means,
     measured_moment,
     own_view,
@@ -30,8 +31,7 @@ from sfumato.mechanisms.subspace.planning import SubspacePlan, is_wide, plan_sub
 from sfumato.mechanisms.subspace.spectrum import FloatArray, left_over
 from sfumato.mechanisms.subspace.upright import frame_of, measured_upright
 from sfumato.models.subspace import CELLS, SubspaceModel
-from sfumato.statistics import AtBounds, RowSums, View
-from sfumato.statistics.bounded import UNIT
+from sfumato.statistics import AtBounds
 from sfumato.statistics.upright import picture_of
 
 __all__ = ["SubspacePlan", "is_wide", "plan_subspace", "refit_subspace", "release_subspace"]
@@ -44,7 +44,9 @@ def release_subspace(door: Door, plan: SubspacePlan, progress: Callable[[str], N
     """Measure counts, means, second moments and classes, and put the model together."""
     progress("counts and means behind the door")
     mu, places = plan.mu, plan.places
-    counts, middle = _pilot(door, plan)
+    pilot = measured_box(door, plan, places, mu.pilot, count_weight=1.0)
+    counts = Counts(np.maximum(pilot.counts, 1.0), pilot.sigma)
+    middle = pilot.middle(counts.total)
     many_at_bounds = _at_bounds(door, plan, counts)
     asks_marginals = many_at_bounds and _cells_stand_out(plan, counts)
     means = measured_means(door, plan, counts, (places, middle), (mu.norms, mu.means))
@@ -90,16 +92,6 @@ def refit_subspace(measurements: tuple[Measurement, ...], plan: SubspacePlan) ->
     if record.left:
         raise BundleError("there are more measurements than the budget asks for; use the version that made the bundle")
     return model
-
-
-def _pilot(door: Door, plan: SubspacePlan) -> tuple[Counts, FloatArray]:
-    """Counts of the classes and the mean of all records; the ball around the middle holds the whole box."""
-    middle, radius = np.full(plan.columns, 0.5), math.sqrt(plan.columns) / 2
-    statistic = RowSums(View.of(plan.places, plan.parting, middle), radius, 1.0)
-    answer = door.measure(statistic, plan.mu.pilot)
-    found, sums = statistic.split(answer.values)
-    counts = Counts(np.maximum(found, 1.0), answer.sigma / UNIT)
-    return counts, np.clip(middle + radius * sums.sum(axis=0) / counts.total, 0, 1)
 
 
 def _at_bounds(door: Door, plan: SubspacePlan, counts: Counts) -> bool:

@@ -34,6 +34,29 @@ class Subspace(NamedTuple):
     own: int
 
 
+class BoxSums(NamedTuple):
+    """Noisy counts of the classes, if asked for, the sum of all ways from the middle of the box, and the noise."""
+
+    counts: FloatArray
+    ways: FloatArray
+    sigma: float
+
+    def middle(self, records: float) -> FloatArray:
+        """The mean of so many records."""
+        return np.clip(0.5 + self.ways / records, 0, 1)
+
+
+def measured_box(
+    door: Door, plan: SubspacePlan, coordinates: Coordinates, mu: float, count_weight: float = 0.0
+) -> BoxSums:
+    """Of all records; the ball around the middle holds the whole box, so that none is pulled back."""
+    radius = math.sqrt(coordinates.size) / 2
+    statistic = RowSums(View.of(coordinates, plan.parting, np.full(coordinates.size, 0.5)), radius, count_weight)
+    answer = door.measure(statistic, mu)
+    counts, sums = statistic.split(answer.values)
+    return BoxSums(counts, radius * sums.sum(axis=0), answer.sigma / UNIT)
+
+
 def _farthest(view: View) -> float:
     """No record is farther from the middle of the box than half its diagonal."""
     return 1.2 * math.sqrt(view.width) / 2

@@ -11,6 +11,7 @@ from sfumato.mechanisms.subspace.gaussians import (
     SecondMoment,
     Subspace,
     known_along,
+    measured_box,
     measured_means,
     measured_moment,
     own_view,
@@ -21,7 +22,7 @@ from sfumato.mechanisms.subspace.latent import in_all_directions, measured_laten
 from sfumato.mechanisms.subspace.planning import SubspacePlan, UprightShares
 from sfumato.mechanisms.subspace.spectrum import FloatArray, left_over, signed
 from sfumato.models.upright import UprightModel
-from sfumato.statistics import RowSums, Upright, View
+from sfumato.statistics import Upright
 from sfumato.statistics.upright import MOVES, Frame, Moves
 
 _TOLD_APART = 1.0  # noise of a class covariance along its own directions: pictures are drawn well from noisy ones
@@ -50,7 +51,7 @@ def frame_of(average: FloatArray, *, still: bool) -> Frame:
 def measured_upright(door: Door, plan: SubspacePlan, mu: UprightShares, counts: Counts, frame: Frame) -> UprightModel:
     """Means and second moment of upright pictures, and of their moves; then each class, pictures and moves together."""
     upright, pixels = Upright(plan.places, frame), frame.pixels
-    middle = _middle(door, plan, counts, upright, mu.pilot)
+    middle = measured_box(door, plan, upright, mu.pilot).middle(counts.total)
     means, known = measured_means(door, plan, counts, (upright, middle), (mu.norms, mu.means))
     moment = measured_moment(door, plan, counts, (upright, means), (mu.class_norms, mu.scatter))
     inner = SecondMoment(moment.matrix[:pixels, :pixels], moment.noise)
@@ -70,15 +71,6 @@ def measured_upright(door: Door, plan: SubspacePlan, mu: UprightShares, counts: 
         covs=latent.covariances,
         residual=left_over(inner.matrix, shapes.basis, inner.noise),
     )
-
-
-def _middle(door: Door, plan: SubspacePlan, counts: Counts, upright: Upright, mu: float) -> FloatArray:
-    """The mean of all records; the ball around the middle of the box holds the whole box."""
-    middle, radius = np.full(upright.size, 0.5), math.sqrt(upright.size) / 2
-    statistic = RowSums(View.of(upright, plan.parting, middle), radius)
-    sums = statistic.split(door.measure(statistic, mu).values).sums
-    found: FloatArray = np.clip(middle + radius * sums.sum(axis=0) / counts.total, 0, 1)
-    return found
 
 
 def _moves(door: Door, plan: SubspacePlan, mu: UprightShares, counts: Counts, frame: Frame) -> tuple[Means, Subspace]:
