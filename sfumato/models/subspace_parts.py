@@ -123,7 +123,7 @@ def fields_of(content: Mapping[str, Any], table: pa.Table, columns: Mapping[str,
         "scales": scales,
         "target": target,
         "classes": classes,
-        "upright": None if frame is None else UprightModel(frame, **parts),
+        "upright": None if frame is None else UprightModel(frame, **parts, paper=float(pictured["paper"])),
         "settings": content["settings"],
     }
 

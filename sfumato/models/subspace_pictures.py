@@ -1,4 +1,4 @@
-"""Pictures as they are drawn: upright ones set back, each pixel bent to the distribution that was measured of it."""
+"""Pictures as they are drawn: upright ones set back, and their ink made as dark as it was measured to be."""
 
 from dataclasses import dataclass
 
@@ -8,38 +8,46 @@ from sfumato.models.subspace_marginals import Marginals
 from sfumato.models.subspace_maths import FloatArray, IntArray, stratified
 from sfumato.models.upright import UprightModel
 
-_DRAWN, _LEVELS = 8_192, 512  # pictures that say how a pixel is spread before it is bent, and levels of it
+_DRAWN, _LEVELS = 8_192, 512  # pictures that say how pixels are spread before they are bent, and levels of it
+_MOST_BLANK = 0.4  # ink, of which no more than this may count as paper
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnPictures:
-    """`spread` has, for each pixel, the values at equal levels of what is drawn; none without marginals."""
+    """With marginals every pixel is bent to its own; without, all alike, so that as much is blank as should be.
+
+    spread   for each pixel, the values at equal levels of what is drawn; with marginals
+    blank    ink up to which a pixel is paper; without
+    """
 
     upright: UprightModel
     marginals: Marginals | None
     spread: FloatArray
+    blank: float
 
     @classmethod
     def of(cls, upright: UprightModel, weights: FloatArray, marginals: Marginals | None) -> "DrawnPictures":
         """From pictures that are drawn with a public seed."""
-        if marginals is None:
-            return cls(upright, None, np.empty((upright.frame.pixels, 0)))
         rng = np.random.default_rng(0)
-        drawn, _ = upright.draw(stratified(weights, _DRAWN, rng), rng, rough=False)
-        drawn.sort(axis=1)
+        ink, _ = upright.draw(stratified(weights, _DRAWN, rng), rng)
+        if marginals is None:
+            blank = 0.0 if upright.frame.still else min(float(np.quantile(ink, upright.paper)), _MOST_BLANK)
+            return cls(upright, None, ink[:, :0], blank)
+        places = np.sort(upright.frame.ink(ink), axis=1)
         at = np.rint(np.linspace(0, _DRAWN - 1, _LEVELS)).astype(np.int64)
-        return cls(upright, marginals, drawn[:, at])
+        return cls(upright, marginals, places[:, at], 0.0)
 
     def draw(self, owner: IntArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """The places (pixels x records) of pictures of these classes, and the log densities of all classes.
-
-        A pixel that has the least of its spread stays there, however many have: blank ones stay blank.
-        """
-        drawn, told = self.upright.draw(owner, rng, rough=self.marginals is None)
+        """The places (pixels x records) of pictures of these classes, and the log densities of all classes."""
+        ink, told = self.upright.draw(owner, rng)
         if self.marginals is None:
-            return drawn, told
+            return self.upright.frame.ink(np.clip((ink - self.blank) / (1 - 2 * self.blank), 0.0, 1.0)), told
+        return self._bent(self.upright.frame.ink(ink), self.marginals), told
+
+    def _bent(self, places: FloatArray, marginals: Marginals) -> FloatArray:
+        """A pixel that has the least of its spread stays there, however many have: blank ones stay blank."""
         levels = np.linspace(0.0, 1.0, self.spread.shape[1])
-        for pixel, (row, spread) in enumerate(zip(drawn, self.spread, strict=True)):
+        for pixel, (row, spread) in enumerate(zip(places, self.spread, strict=True)):
             shares = np.where(row <= spread[0], 0.0, np.interp(row, spread, levels))
-            row[:] = self.marginals.places(pixel, shares)
-        return drawn, told
+            row[:] = marginals.places(pixel, shares)
+        return places

@@ -24,6 +24,7 @@ class UprightModel:
 
     whitening   directions (pixels and moves x r) along which an upright picture's place in the subspace is read
     residual    the variance of each upright pixel outside the subspace
+    paper       the share of the pixels that are blank, about
     """
 
     frame: Frame
@@ -33,10 +34,13 @@ class UprightModel:
     centres: FloatArray
     covs: FloatArray
     residual: FloatArray
+    paper: float
 
     ARRAYS: ClassVar = ("means", "basis", "whitening", "centres", "covs", "residual")
 
     def __post_init__(self) -> None:
+        for name in self.ARRAYS:  # in the order of a bundle, so that products have the same digits before and after
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name)))
         wanted = self.shapes(self.frame, len(self.means), self.basis.shape[-1])
         if any(getattr(self, name).shape != shape for name, shape in wanted.items()):
             raise ValueError("an array of upright pictures does not have the shape that classes and directions ask")
@@ -44,6 +48,8 @@ class UprightModel:
             raise ValueError("the arrays of upright pictures must be finite")
         if np.linalg.eigvalsh(self.covs).min(initial=1.0) <= 0 or self.residual.min() < 0:
             raise ValueError("variances of upright pictures must be positive in every direction")
+        if not 0 <= self.paper <= 1:
+            raise ValueError("the blank share of upright pictures must lie between 0 and 1")
 
     @staticmethod
     def shapes(frame: Frame, classes: int, directions: int) -> dict[str, tuple[int, ...]]:
@@ -71,8 +77,8 @@ class UprightModel:
         middles = self.centres + (self.means - start) @ self.whitening
         return log_normals((upright - start) @ self.whitening, middles, self._roots)
 
-    def draw(self, owner: IntArray, rng: np.random.Generator, *, rough: bool) -> tuple[FloatArray, FloatArray]:
-        """Pictures (pixels x records) of these classes, from 0 to 1, with the residual if `rough`.
+    def draw(self, owner: IntArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """The ink of pictures (pixels x records) of these classes, from 0 to 1; still ones have the residual.
 
         Beside them the log densities of each class where they were drawn: where classes overlap, a record of one may be
         likelier to be of another.
@@ -82,9 +88,9 @@ class UprightModel:
             u[owner == c] = self.centres[c] + u[owner == c] @ root.T
         g = self.means[owner] + u @ self.basis.T
         ink, moves = g[:, :-MOVES].T, Moves.from_places(g[:, -MOVES:].T, self.frame)
-        if rough:
+        if self.frame.still:
             ink = ink + np.sqrt(self.residual)[:, None] * rng.standard_normal(ink.shape)
-        return self.frame.ink(set_back(np.clip(ink, 0.0, 1.0), moves, self.frame)), self._told(g)
+        return set_back(np.clip(ink, 0.0, 1.0), moves, self.frame), self._told(g)
 
     def distance(self, other: "UprightModel") -> float:
         """By what they say of the same pictures, relative; directions may have other signs."""
@@ -98,7 +104,7 @@ class UprightModel:
 
     def to_content(self) -> dict[str, Any]:
         """What is not an array."""
-        return {"frame": asdict(self.frame), "directions": self.basis.shape[1]}
+        return {"frame": asdict(self.frame), "directions": self.basis.shape[1], "paper": self.paper}
 
 
 def frame_from(content: Mapping[str, Any], columns: int) -> Frame:

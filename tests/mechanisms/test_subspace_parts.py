@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.mechanisms.subspace.classes import Counts, shrunk_covariances, shrunk_means
+from sfumato.mechanisms.subspace.latent import believed
 from sfumato.mechanisms.subspace.reach import Spread, without_noisy_tail
 from sfumato.mechanisms.subspace.spectrum import discriminants, left_over, spikes
 
@@ -201,3 +202,15 @@ def test_a_noisy_tail_is_cut_and_what_is_left_keeps_its_sign():
 def test_no_records_leave_everything():
     assert Spread(np.array([0.5, 1.5]), np.zeros(2)).reach(1.5) == (1.5, 1.0, 1.0)
     assert Spread(np.array([0.5, 1.5]), np.zeros(2)).balanced(0.1).radius in (1.0, 2.0)
+
+
+def test_centres_that_are_noise_are_not_believed():
+    """Along spikes; along directions that part the means they are all that is known."""
+    rng, weights = np.random.default_rng(14), np.full(5, 0.2)
+    kinds, noise = np.array([0] * 40 + [1] * 3 + [2] * 5), np.full((5, 1), 0.5)
+    centres = noise * rng.standard_normal((5, 48))
+    centres[:, 43:] += 2 * rng.standard_normal((5, 5))
+    gains = believed(centres, noise, weights, kinds)
+    assert gains[:40].max() < 0.3
+    assert (gains[40:43] == 1).all()
+    assert gains[43:].min() > 0.8

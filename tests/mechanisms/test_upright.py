@@ -234,6 +234,7 @@ def test_content_that_was_changed_is_refused(release, change):
     [
         {"residual": np.zeros(3)},
         {"residual": np.full(SIDE * SIDE, -1.0)},
+        {"paper": 1.5},
         {"means": np.full((2, SIDE * SIDE + MOVES), np.nan)},
         {"covs": None},
     ],
@@ -264,11 +265,14 @@ def test_densities_are_those_of_normal_laws(release):
 
 def test_directions_of_pictures_and_moves_stand_side_by_side():
     rng = np.random.default_rng(0)
+    parts = ((7, 4, 3, [0, 1, 1, 0]), (5, 2, 2, [2, 2]))
     shapes, moves = (
-        Subspace(rng.normal(size=(d, r)), rng.normal(size=(d, r)), own) for d, r, own in ((7, 4, 3), (5, 2, 2))
+        Subspace(rng.normal(size=(d, r)), rng.normal(size=(d, r)), own, np.array(parting))
+        for d, r, own, parting in parts
     )
     both = together(shapes, moves)
     assert both.own == 5
+    assert both.kinds.tolist() == [0, 1, 1, 2, 2, 0]
     assert both.basis.shape == both.whitening.shape == (12, 6)
     assert np.array_equal(both.basis[:7, [0, 1, 2, 5]], shapes.basis)
     assert np.array_equal(both.whitening[7:, 3:5], moves.whitening)

@@ -17,10 +17,10 @@ from sfumato.mechanisms.record import Record
 from sfumato.mechanisms.subspace.classes import Counts
 from sfumato.mechanisms.subspace.gaussians import (
     Subspace,
-    known_along,
     measured_box,
     measured_means,
     measured_moment,
+    own_kinds,
     own_view,
     subspace_of,
     told_apart,
@@ -47,7 +47,8 @@ def release_subspace(door: Door, plan: SubspacePlan, progress: Callable[[str], N
     pilot = measured_box(door, plan, places, mu.pilot, count_weight=1.0)
     counts = Counts(np.maximum(pilot.counts, 1.0), pilot.sigma)
     middle = pilot.middle(counts.total)
-    many_at_bounds = _at_bounds(door, plan, counts)
+    at_bounds = _at_bounds(door, plan, counts)
+    many_at_bounds = at_bounds > _MANY_AT_BOUNDS
     asks_marginals = many_at_bounds and _cells_stand_out(plan, counts)
     means = measured_means(door, plan, counts, (places, middle), (mu.norms, mu.means))
     progress("second moments behind the door")
@@ -57,8 +58,8 @@ def release_subspace(door: Door, plan: SubspacePlan, progress: Callable[[str], N
     subspace = subspace_of(moment, counts, means.values, told_apart(counts, mu.class_scatter, _TOLD_APART))
     progress("each class in the directions that stand above the noise")
     view = own_view(places, plan, means.values, subspace)
-    known = known_along(means.deviations, subspace)
-    latent = measured_latent(door, plan, counts, view, known, (mu.latent_norms, mu.latent_means, mu.class_scatter))
+    kinds = own_kinds(subspace)
+    latent = measured_latent(door, plan, counts, view, kinds, (mu.latent_norms, mu.latent_means, mu.class_scatter))
     latent = in_all_directions(latent, subspace.own, subspace.basis.shape[1])
     model = SubspaceModel(
         scales=places.scales,
@@ -82,7 +83,7 @@ def release_subspace(door: Door, plan: SubspacePlan, progress: Callable[[str], N
         return model
     progress("pictures set upright")
     frame = frame_of(middle.reshape(shape), still=not many_at_bounds)
-    return replace(model, upright=measured_upright(door, plan, plan.upright, counts, frame))
+    return replace(model, upright=measured_upright(door, plan, plan.upright, counts, frame, at_bounds))
 
 
 def refit_subspace(measurements: tuple[Measurement, ...], plan: SubspacePlan) -> SubspaceModel:
@@ -94,10 +95,10 @@ def refit_subspace(measurements: tuple[Measurement, ...], plan: SubspacePlan) ->
     return model
 
 
-def _at_bounds(door: Door, plan: SubspacePlan, counts: Counts) -> bool:
-    """Whether many values lie on a bound."""
-    share = float(door.measure(AtBounds(plan.places), plan.mu.bounds).values[0]) / plan.columns / counts.total
-    return share > _MANY_AT_BOUNDS
+def _at_bounds(door: Door, plan: SubspacePlan, counts: Counts) -> float:
+    """The share of the values that lie on a bound."""
+    found = float(door.measure(AtBounds(plan.places), plan.mu.bounds).values[0])
+    return min(max(found / plan.columns / counts.total, 0.0), 1.0)
 
 
 def _cells_stand_out(plan: SubspacePlan, counts: Counts) -> bool:

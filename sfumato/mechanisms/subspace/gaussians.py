@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.measurement import Door
 from sfumato.mechanisms.subspace.classes import Counts, Means, shrunk_means
@@ -17,6 +18,7 @@ from sfumato.statistics.coordinates import Coordinates
 
 _WITHIN = 0.6  # the share of the records within the radius
 _LEAST_OWN = 4
+SPIKE, PARTING, MOVE = 0, 1, 2
 
 
 class SecondMoment(NamedTuple):
@@ -27,11 +29,15 @@ class SecondMoment(NamedTuple):
 
 
 class Subspace(NamedTuple):
-    """Directions that whiten (coordinates x r), what undoes it, and in how many of the first classes differ."""
+    """Directions that whiten (coordinates x r), what undoes it, and in how many of the first classes differ.
+
+    kinds   of each direction: SPIKE, PARTING if it was chosen because class means lie apart along it, or MOVE
+    """
 
     whitening: FloatArray
     basis: FloatArray
     own: int
+    kinds: NDArray[np.int64]
 
 
 class BoxSums(NamedTuple):
@@ -110,19 +116,21 @@ def told_apart(counts: Counts, mu: float, noise: float) -> float:
     return float((noise / each) ** (2 / 3))
 
 
-def subspace_of(moment: SecondMoment, counts: Counts, means: FloatArray, own: float) -> Subspace:
+def subspace_of(moment: SecondMoment, counts: Counts, means: FloatArray, told: float) -> Subspace:
     """Spikes, and the directions that part the classes.
 
-    The first `own` of them are those in which classes differ of their own: so many spikes as are left beside the
+    The first `told` of them are those in which classes differ of their own: so many spikes as are left beside the
     others, which are among them.
     """
     found = spikes(moment.matrix, moment.noise)
     added = discriminants(means, counts.weights, found.directions)
     variances = np.maximum(np.einsum("ij,ij->j", added, moment.matrix @ added), 2 * moment.noise)
-    first = int(np.clip(own - added.shape[1], min(_LEAST_OWN, len(found.variances)), len(found.variances)))
+    first = int(np.clip(told - added.shape[1], min(_LEAST_OWN, len(found.variances)), len(found.variances)))
     directions = np.hstack((found.directions[:, :first], added, found.directions[:, first:]))
     spread = np.sqrt(np.concatenate((found.variances[:first], variances, found.variances[first:])))
-    return Subspace(directions / spread, directions * spread, first + added.shape[1])
+    place, own = np.arange(len(spread)), first + added.shape[1]
+    kinds = np.where((place >= first) & (place < own), PARTING, SPIKE)
+    return Subspace(np.ascontiguousarray(directions / spread), np.ascontiguousarray(directions * spread), own, kinds)
 
 
 def own_view(coordinates: Coordinates, plan: SubspacePlan, means: FloatArray, subspace: Subspace) -> View:
@@ -131,8 +139,6 @@ def own_view(coordinates: Coordinates, plan: SubspacePlan, means: FloatArray, su
     return View.of(coordinates, plan.parting, means, directions)
 
 
-def known_along(deviations: FloatArray, subspace: Subspace) -> FloatArray:
-    """Deviations of class means (classes x coordinates) along the directions in which classes differ of their own."""
-    own = subspace.whitening[:, : max(subspace.own, 1)]
-    along: FloatArray = np.sqrt(deviations**2 @ own**2)
-    return along if subspace.own else np.zeros((len(deviations), 1))
+def own_kinds(subspace: Subspace) -> NDArray[np.int64]:
+    """The kinds of the directions of that view."""
+    return subspace.kinds[: subspace.own] if subspace.own else np.array([PARTING])

@@ -4,10 +4,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.measurement import Door
 from sfumato.mechanisms.subspace.classes import Counts, shrunk_covariances
-from sfumato.mechanisms.subspace.gaussians import noise_of_a_mean
+from sfumato.mechanisms.subspace.gaussians import MOVE, SPIKE, noise_of_a_mean
 from sfumato.mechanisms.subspace.planning import SubspacePlan
 from sfumato.mechanisms.subspace.reach import measured_spread
 from sfumato.mechanisms.subspace.spectrum import FloatArray
@@ -27,13 +28,16 @@ class Latent(NamedTuple):
 
 
 def measured_latent(
-    door: Door, plan: SubspacePlan, counts: Counts, view: View, known: FloatArray, mus: tuple[float, float, float]
+    door: Door,
+    plan: SubspacePlan,
+    counts: Counts,
+    view: View,
+    kinds: NDArray[np.int64],
+    mus: tuple[float, float, float],
 ) -> Latent:
     """Along the directions of a view in which a record is about as long as the root of their number.
 
-    Its distances are asked first: records that are farther are pulled back, and they say how much that takes away. A
-    centre is how far the mean of a class lies from what it was `known` to be with these deviations (classes x width);
-    it is believed as far as its own noise lets it.
+    Its distances are asked first: records that are farther are pulled back, and they say how much that takes away.
     """
     length = math.sqrt(view.width)
     spread = measured_spread(door, view, plan.adjacency, counts.total, mus[0], _FARTHEST * length)
@@ -42,15 +46,31 @@ def measured_latent(
     first = door.measure(sums, mus[1])
     scale = reach.radius / reach.move / counts.each
     noise = (scale * first.sigma / UNIT)[:, None]
-    gain = known**2 / np.maximum(known**2 + noise**2, 1e-300)
-    centres = gain * scale[:, None] * sums.split(first.values).sums
+    centres = scale[:, None] * sums.split(first.values).sums
+    gains = believed(centres, noise, counts.weights, kinds)
+    centres *= gains
     reach = spread.reach(length)
     scatter = Scatter(view, reach.radius, apart=True)
     answer = door.measure(scatter, mus[2])
     square = reach.radius**2 / reach.square / counts.each
     noisy = square[:, None, None] * scatter.matrices(answer.values) - centres[:, :, None] * centres[:, None, :]
     covariances = shrunk_covariances(noisy, square * answer.sigma / scatters.UNIT / math.sqrt(2), counts.weights)
-    return Latent(centres, covariances, np.sqrt(gain) * noise)
+    return Latent(centres, covariances, np.sqrt(gains) * noise)
+
+
+def believed(centres: FloatArray, noise: FloatArray, weights: FloatArray, kinds: NDArray[np.int64]) -> FloatArray:
+    """How much of centres, which correct means that were known before, is more than noise; one share for each kind.
+
+    Along directions that were chosen to part the means they are all that is known: these follow what noise has made of
+    the means.
+    """
+    gains = np.ones(len(kinds))
+    for kind in (SPIKE, MOVE):
+        mine = kinds == kind
+        seen = float((weights @ centres[:, mine] ** 2).sum())
+        expected = float(weights @ noise[:, 0] ** 2) * int(mine.sum())
+        gains[mine] = max(0.0, 1 - expected / max(seen, 1e-300))
+    return gains
 
 
 def in_all_directions(latent: Latent, own: int, rank: int) -> Latent:

@@ -6,14 +6,15 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from sfumato.measurement import Door
-from sfumato.mechanisms.subspace.classes import Counts, Means
+from sfumato.mechanisms.subspace.classes import Counts
 from sfumato.mechanisms.subspace.gaussians import (
+    MOVE,
     SecondMoment,
     Subspace,
-    known_along,
     measured_box,
     measured_means,
     measured_moment,
+    own_kinds,
     own_view,
     subspace_of,
     told_apart,
@@ -48,19 +49,21 @@ def frame_of(average: FloatArray, *, still: bool) -> Frame:
     return Frame(high, wide, still, dark, x, y, slant, width, height)
 
 
-def measured_upright(door: Door, plan: SubspacePlan, mu: UprightShares, counts: Counts, frame: Frame) -> UprightModel:
+def measured_upright(
+    door: Door, plan: SubspacePlan, mu: UprightShares, counts: Counts, frame: Frame, paper: float
+) -> UprightModel:
     """Means and second moment of upright pictures, and of their moves; then each class, pictures and moves together."""
     upright, pixels = Upright(plan.places, frame), frame.pixels
     middle = measured_box(door, plan, upright, mu.pilot).middle(counts.total)
-    means, known = measured_means(door, plan, counts, (upright, middle), (mu.norms, mu.means))
+    means = measured_means(door, plan, counts, (upright, middle), (mu.norms, mu.means)).values
     moment = measured_moment(door, plan, counts, (upright, means), (mu.class_norms, mu.scatter))
     inner = SecondMoment(moment.matrix[:pixels, :pixels], moment.noise)
     shapes = subspace_of(inner, counts, means[:, :pixels], told_apart(counts, mu.class_scatter, _TOLD_APART))
-    (means[:, pixels:], known[:, pixels:]), moved = _moves(door, plan, mu, counts, frame)
+    means[:, pixels:], moved = _moves(door, plan, mu, counts, frame)
     subspace = together(shapes, moved)
     view = own_view(upright, plan, means, subspace)
     mus = (mu.latent_norms, mu.latent_means, mu.class_scatter)
-    latent = measured_latent(door, plan, counts, view, known_along(known, subspace), mus)
+    latent = measured_latent(door, plan, counts, view, own_kinds(subspace), mus)
     latent = in_all_directions(latent, subspace.own, subspace.basis.shape[1])
     return UprightModel(
         frame=frame,
@@ -70,10 +73,13 @@ def measured_upright(door: Door, plan: SubspacePlan, mu: UprightShares, counts: 
         centres=latent.centres,
         covs=latent.covariances,
         residual=left_over(inner.matrix, shapes.basis, inner.noise),
+        paper=paper,
     )
 
 
-def _moves(door: Door, plan: SubspacePlan, mu: UprightShares, counts: Counts, frame: Frame) -> tuple[Means, Subspace]:
+def _moves(
+    door: Door, plan: SubspacePlan, mu: UprightShares, counts: Counts, frame: Frame
+) -> tuple[FloatArray, Subspace]:
     """Means of the moves of each class, and all directions of the moves; none if pictures are still.
 
     Beside hundreds of pixels five numbers would drown in the noise, so they are asked by themselves. Most lie near
@@ -81,12 +87,13 @@ def _moves(door: Door, plan: SubspacePlan, mu: UprightShares, counts: Counts, fr
     """
     alone = Upright(plan.places, frame, moves_alone=True)
     middle = Moves.none(frame, 1).to_places(frame)[:, 0]
-    means = measured_means(door, plan, counts, (alone, middle), (mu.move_norms, mu.move_means))
-    moment = measured_moment(door, plan, counts, (alone, means.values), (mu.move_class_norms, mu.move_scatter))
+    means = measured_means(door, plan, counts, (alone, middle), (mu.move_norms, mu.move_means)).values
+    moment = measured_moment(door, plan, counts, (alone, means), (mu.move_class_norms, mu.move_scatter))
     variances, axes = np.linalg.eigh(moment.matrix)
     deviations = np.sqrt(np.maximum(variances, max(2 * moment.noise, _LEAST_MOVE)))
     kept = 0 if frame.still else MOVES
-    return means, Subspace(signed(axes)[:, :kept] / deviations[:kept], signed(axes)[:, :kept] * deviations[:kept], kept)
+    axes, deviations = signed(axes)[:, :kept], deviations[:kept]
+    return means, Subspace(axes / deviations, axes * deviations, kept, np.full(kept, MOVE))
 
 
 def together(shapes: Subspace, moves: Subspace) -> Subspace:
@@ -94,4 +101,4 @@ def together(shapes: Subspace, moves: Subspace) -> Subspace:
     ranks = (shapes.basis.shape[1], moves.basis.shape[1])
     order = np.r_[: shapes.own, ranks[0] : sum(ranks), shapes.own : ranks[0]]
     whitening, basis = (block_diag(one, other)[:, order] for one, other in zip(shapes[:2], moves[:2], strict=True))
-    return Subspace(whitening, basis, shapes.own + moves.own)
+    return Subspace(whitening, basis, shapes.own + moves.own, np.concatenate((shapes.kinds, moves.kinds))[order])
