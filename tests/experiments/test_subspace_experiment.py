@@ -15,7 +15,7 @@ pytest.importorskip("pandas")
 import sfumato
 from experiments import subspace_coverage
 from experiments.cells import Results
-from experiments.subspace import TABLES, score
+from experiments.subspace import TABLES, cells, measure, score
 from experiments.subspace_coverage import REAL, inside
 from experiments.subspace_data import Wide
 from experiments.subspace_pictures import write_filled, write_grid
@@ -116,3 +116,19 @@ def test_the_tables_lie_within_their_bounds_and_are_wide(name):
         assert numbers.max() <= high
     assert len(data.numbers) == len(data.label)
     assert is_wide(data.schema())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"no real data at {DATA}; set SFUMATO_DATA")
+def test_digits_are_told_and_drawn_as_well_as_ever():
+    found = measure("MNIST", 1.0, 5_000, 0)
+    print(f"\nMNIST, epsilon 1, 5,000 rows: {found}")
+    assert found["posterior"] > 0.965
+    assert found["rows"] > 0.88
+
+
+def test_pictures_are_measured_as_pixels_too():
+    parts = [(cell.part, cell.case) for cell in cells(quick=False)]
+    assert ("as pixels", "USPS, epsilon 1") in parts
+    assert ("as pixels", "isolet, epsilon 1") not in parts
+    assert {part for part, _ in [(cell.part, cell.case) for cell in cells(quick=True)]} == {"subspace"}
