@@ -25,6 +25,10 @@ class Coordinates(Protocol):
     def size(self) -> int:
         """How many numbers there are."""
 
+    @property
+    def noun(self) -> str:
+        """What they are numbers of, for titles."""
+
     def __call__(self, batch: Batch) -> FloatArray:
         """The numbers of each record (size x records)."""
 

@@ -36,7 +36,7 @@ class Distances:
     @property
     def title(self) -> str:
         """See `Statistic`."""
-        return f"distances of records in {self.view.width} directions, in {len(self.ends) + 1} cells"
+        return f"distances of {self.view.places.noun} in {self.view.width} directions, in {len(self.ends) + 1} cells"
 
     @property
     def columns(self) -> tuple[str, ...]:

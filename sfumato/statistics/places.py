@@ -48,6 +48,11 @@ class Places:
         """How many there are."""
         return len(self.columns)
 
+    @property
+    def noun(self) -> str:
+        """What has them."""
+        return "records"
+
     @cached_property
     def scales(self) -> dict[str, Measured]:
         """The scale of each column. Like columns share one."""

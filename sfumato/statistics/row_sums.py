@@ -51,7 +51,8 @@ class RowSums:
         target = self.view.parting.target
         by = f" by {target}" if target else ""
         counted = "counts and " if self.count_weight else ""
-        return f"{counted}sums of records in {self.view.width} directions{by}, within a ball, in units of 2^-22"
+        what = f"{counted}sums of {self.view.places.noun} in {self.view.width} directions{by}"
+        return f"{what}, within a ball, in units of 2^-22"
 
     @property
     def columns(self) -> tuple[str, ...]:

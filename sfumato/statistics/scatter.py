@@ -48,7 +48,8 @@ class Scatter:
     def title(self) -> str:
         """See `Statistic`."""
         by = f" by {self.view.parting.target}" if self.apart and self.view.parting.target else ""
-        return f"second moments of records in {self.view.width} directions{by}, within a ball, in units of 2^-30"
+        what = f"second moments of {self.view.places.noun} in {self.view.width} directions{by}"
+        return f"{what}, within a ball, in units of 2^-30"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -217,6 +217,11 @@ class Upright:
         """See `Coordinates`."""
         return MOVES if self.moves_alone else self.frame.pixels + MOVES
 
+    @property
+    def noun(self) -> str:
+        """See `Coordinates`."""
+        return "moves of pictures" if self.moves_alone else "upright pictures"
+
     def __call__(self, batch: Batch) -> FloatArray:
         """See `Coordinates`."""
         found = np.empty((self.size, batch.rows))

@@ -192,6 +192,8 @@ def test_moves_alone_are_the_last_of_all():
     batch = batch_of(50)
     alone = Upright(PLACES, SMALL, moves_alone=True)
     assert alone.size == MOVES
+    assert (alone.noun, UPRIGHT.noun, PLACES.noun) == ("moves of pictures", "upright pictures", "records")
+    assert RowSums(VIEW, 1.0).title.startswith("sums of upright pictures in 5 directions by label")
     assert np.array_equal(alone(batch), UPRIGHT(batch)[-MOVES:])
     assert coordinates_from_content(json.loads(json.dumps(alone.to_content()))) == alone
 
