@@ -55,7 +55,7 @@ def mnist() -> Wide:
 
 
 def usps() -> Wide:
-    """16 x 16 pixels. Used for no choice."""
+    """16 x 16 pixels. No constant was chosen on it."""
     with np.load(data_folder() / "usps.npz") as file:
         parts = [file[name].reshape(len(file[name]), -1).astype(float) for name in ("x_train", "x_test")]
         labels = [file[name].astype(np.int64) for name in ("y_train", "y_test")]
