@@ -44,7 +44,7 @@ def records(rows: int, columns: int) -> tuple[NDArray[np.uint8], NDArray[np.int6
 
 
 def measure(rows: int, columns: int, side: int) -> None:
-    """Prints CPU seconds of the product, of the release and of a sample, and peaks of memory before and after."""
+    """Prints CPU seconds of the product, of the release and of a sample, and peaks of memory before and after both."""
     numbers, label = records(rows, columns)
     run: dict[str, object] = {"name": f"x_{{0..{columns - 1}}}", "type": "integer", "bounds": [0, 255]}
     if side:
@@ -58,8 +58,8 @@ def measure(rows: int, columns: int, side: int) -> None:
     begin = time.process_time()
     release = sfumato.release(table, schema, epsilon=1, delta=1e-5, mechanism="subspace", ledger=None)
     released = time.process_time() - begin
-    after = _peak()
     sampled = _seconds(lambda: release.sample(10_000, seed=0, frame="arrow"))
+    after = _peak()
     print(f"{product} {released} {sampled} {before} {after}")
 
 

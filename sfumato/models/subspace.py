@@ -104,7 +104,8 @@ class SubspaceModel:
         roots = np.asarray(np.linalg.cholesky(self.covs), dtype=np.float64)
         law = LowRankGaussians(self.weights, self.means, self.basis, self.centres, roots, self.residual)
         scales = tuple(self.scales.values())
-        return Laws(scales, law, None if self.marginals is None else Marginals.of(self.marginals, scales))
+        marginals = None if self.marginals is None else Marginals.of(self.marginals, scales)
+        return Laws(scales, law, marginals, self.upright)
 
     @cached_property
     def _view(self) -> _View:
@@ -138,7 +139,7 @@ class SubspaceModel:
         view = self._viewed(both)
         share = float(self.weights[view.allowed].sum() / self.weights[self._view.allowed].sum())
         asked = replace(self, given=both, size=max(self.size * share, 1e-9))
-        asked.__dict__.update(_laws=self._laws, _view=view, _pictures=self._pictures)  # not worked out again
+        asked.__dict__.update(_laws=self._laws, _view=view)  # not worked out again
         return asked
 
     @property
@@ -155,8 +156,8 @@ class SubspaceModel:
     def sample(self, rows: int, rng: np.random.Generator) -> Batch:
         """Records, as codes."""
         fixed, law = self._view.fixed, replace(self._view.law, residual=self._laws.drawn.residual)
-        if self._pictures is not None and not fixed:
-            return self._draw_pictures(self._pictures, rows, rng)
+        if not fixed and (pictures := self._laws.pictures) is not None:
+            return self._draw_pictures(pictures, rows, rng)
         owner = stratified(law.weights, rows, rng)
         codes = np.empty((len(self.scales), rows), dtype=np.int32)
         for start in range(0, rows, self._rows_at_once):
@@ -169,10 +170,6 @@ class SubspaceModel:
             return batch
         label = self._by_parts(batch, self._class_probabilities).argmax(axis=1).astype(np.int32)
         return Batch(rows, {**batch.codes, self.target: label})
-
-    @cached_property
-    def _pictures(self) -> DrawnPictures | None:
-        return None if self.upright is None else DrawnPictures.of(self.upright, self.weights, self._laws.marginals)
 
     def _draw_pictures(self, pictures: DrawnPictures, rows: int, rng: np.random.Generator) -> Batch:
         """Whole pictures, each of the class that is likeliest where it was drawn."""

@@ -11,6 +11,8 @@ from sfumato.encoding import Measured
 from sfumato.models.scale_places import CodeArray, at_bounds, places_at, slopes_at
 from sfumato.models.subspace_marginals import Marginals, Scores
 from sfumato.models.subspace_maths import FloatArray, IntArray, LowRankGaussians
+from sfumato.models.subspace_pictures import DrawnPictures
+from sfumato.models.upright import UprightModel
 
 _NOTHING = 1e-4  # of a column's variance: with less than this in the subspace a column is drawn with its residual
 
@@ -30,11 +32,17 @@ class Records:
 
 @dataclass(frozen=True, eq=False)
 class Laws:
-    """What does not depend on a condition: the scales, the law of g, and the marginals where there are any."""
+    """What does not depend on a condition: scales, the law of g, marginals and upright pictures if there are any."""
 
     scales: tuple[Measured, ...]
     likely: LowRankGaussians
     marginals: Marginals | None
+    upright: UprightModel | None = None
+
+    @cached_property
+    def pictures(self) -> DrawnPictures | None:
+        """Whole pictures as they are drawn."""
+        return None if self.upright is None else DrawnPictures.of(self.upright, self.likely.weights, self.marginals)
 
     @cached_property
     def drawn(self) -> LowRankGaussians:

@@ -9,6 +9,7 @@ from sfumato.models.subspace_maths import FloatArray, IntArray, stratified
 from sfumato.models.upright import UprightModel
 
 _DRAWN, _LEVELS = 8_192, 512  # pictures that say how pixels are spread before they are bent, and levels of it
+_NUMBERS, _NUMBERS_AT_ONCE = 1 << 24, 1 << 20  # of all of them, fewer if they are large, and of those that are warped
 _MOST_BLANK = 0.4  # ink, of which no more than this may count as paper
 
 
@@ -27,14 +28,16 @@ class DrawnPictures:
 
     @classmethod
     def of(cls, upright: UprightModel, weights: FloatArray, marginals: Marginals | None) -> "DrawnPictures":
-        """From pictures that are drawn with a public seed."""
-        rng = np.random.default_rng(0)
-        ink, _ = upright.draw(stratified(weights, _DRAWN, rng), rng)
+        """From pictures that are drawn with a public seed; still ones without marginals need none."""
+        pixels = upright.frame.pixels
+        if marginals is None and upright.frame.still:
+            return cls(upright, None, np.empty((pixels, 0)), 0.0)
+        ink = _ink(upright, weights, max(_LEVELS, min(_DRAWN, _NUMBERS // pixels)))
         if marginals is None:
-            blank = 0.0 if upright.frame.still else min(float(np.quantile(ink, upright.paper)), _MOST_BLANK)
-            return cls(upright, None, ink[:, :0], blank)
-        places = np.sort(upright.frame.ink(ink), axis=1)
-        at = np.rint(np.linspace(0, _DRAWN - 1, _LEVELS)).astype(np.int64)
+            return cls(upright, None, ink[:, :0], min(float(np.quantile(ink, upright.paper)), _MOST_BLANK))
+        places = upright.frame.ink(ink)
+        places.sort(axis=1)
+        at = np.rint(np.linspace(0, places.shape[1] - 1, _LEVELS)).astype(np.int64)
         return cls(upright, marginals, places[:, at], 0.0)
 
     def draw(self, owner: IntArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -51,3 +54,12 @@ class DrawnPictures:
             shares = np.where(row <= spread[0], 0.0, np.interp(row, spread, levels))
             row[:] = marginals.places(pixel, shares)
         return places
+
+
+def _ink(upright: UprightModel, weights: FloatArray, records: int) -> FloatArray:
+    """Of so many pictures (pixels x records), a few at a time as memory bears."""
+    rng, ink = np.random.default_rng(0), np.empty((upright.frame.pixels, records))
+    owner, rows = stratified(weights, records, rng), max(1, _NUMBERS_AT_ONCE // upright.frame.pixels)
+    for start in range(0, records, rows):
+        ink[:, start : start + rows], _ = upright.draw(owner[start : start + rows], rng)
+    return ink

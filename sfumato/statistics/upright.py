@@ -46,7 +46,8 @@ class Frame:
     height: float
 
     def __post_init__(self) -> None:
-        if min(self.high, self.wide) < LEAST_SIDE or min(self.width, self.height) <= 0:
+        numbers = (self.across, self.down, self.slant, self.width, self.height)
+        if min(self.high, self.wide) < LEAST_SIDE or min(numbers[3:]) <= 0 or not all(map(math.isfinite, numbers)):
             raise ValueError(f"a frame has {LEAST_SIDE} rows and columns at least, and ink that spreads")
 
     @property

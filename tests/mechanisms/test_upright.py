@@ -133,6 +133,14 @@ def test_pixels_that_are_given_stay_and_the_rest_is_filled_in(release):
     assert (filled[list(upper)].to_numpy() == x[0, : SIDE * SIDE // 2]).all()
 
 
+def test_what_is_drawn_does_not_depend_on_how_many_are_warped_at_once(release, monkeypatch):
+    model = dataclasses.replace(release.fitted)
+    whole = release.fitted.sample(40, np.random.default_rng(0))
+    monkeypatch.setattr("sfumato.models.subspace_pictures._NUMBERS_AT_ONCE", 5_000)
+    for name, codes in model.sample(40, np.random.default_rng(0)).codes.items():
+        assert np.abs(codes - whole.codes[name]).max() <= 1  # last digits of products, at the end of a step
+
+
 def test_part_of_a_picture_is_told_by_its_pixels(release):
     rows = table(200, seed=3).drop_columns("kind")
     part = release.predict_proba(rows.drop_columns("p_0"))

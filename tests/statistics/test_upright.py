@@ -146,7 +146,7 @@ def test_a_schema_says_what_is_one_picture():
     assert picture_of({}) is None
 
 
-@pytest.mark.parametrize("change", [{"high": 3}, {"width": 0.0}])
+@pytest.mark.parametrize("change", [{"high": 3}, {"width": 0.0}, {"slant": math.nan}])
 def test_frames_that_are_none_are_refused(change):
     with pytest.raises(ValueError, match="frame"):
         Frame(
