@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from sfumato.receiver import Release
     from sfumato.receiver import open_release as open  # noqa: A004 - sfumato.open, as json.load
     from sfumato.schema import Schema
+    from sfumato.sources.databases import Database
 
 _HOMES = {
     "Adjacency": "sfumato.privacy.adjacency",
     "Budget": "sfumato.privacy.accounting",
+    "Database": "sfumato.sources.databases",
     "Ledger": "sfumato.privacy.ledger",
     "Measurement": "sfumato.measurement",
     "PrivacyStatement": "sfumato.privacy.statement",
@@ -36,6 +38,7 @@ _HOMES = {
 __all__ = [
     "Adjacency",
     "Budget",
+    "Database",
     "Ledger",
     "Measurement",
     "PrivacyStatement",

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
@@ -21,6 +22,7 @@ from sfumato.privacy.adjacency import Adjacency
 
 if TYPE_CHECKING:
     from sfumato.evaluate import Evaluation
+    from sfumato.schema import Schema
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -36,10 +38,28 @@ ledger_app = typer.Typer(no_args_is_help=True, help="What was spent on which dat
 app.add_typer(schema_app, name="schema")
 app.add_typer(ledger_app, name="ledger")
 
+
+class Engine(StrEnum):
+    """Where the sums of a release are taken."""
+
+    LOCAL = "local"
+    SPARK = "spark"
+
+
 _screen = Console()
 _aside = Console(stderr=True)
 
 Bundle = Annotated[Path, typer.Argument(help="a bundle, such as B.sfumato", show_default=False)]
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="a Parquet or CSV file, a folder of them, .npz or .npy; an address such as s3://bucket/folder; a database "
+        "(.duckdb, .sqlite, postgresql://host/name)",
+        show_default=False,
+    ),
+]
+DatabaseTable = Annotated[str | None, typer.Option("--table", help="of a database: the table")]
+DatabaseQuery = Annotated[Path | None, typer.Option("--query", help="of a database: a file with one select")]
 LedgerFile = Annotated[
     Path | None,
     typer.Option("--ledger", help="the ledger's file; by default $SFUMATO_LEDGER or the user's data folder"),
@@ -60,9 +80,17 @@ def told(command: Command) -> Command:
         try:
             command(*args, **kwargs)
         except SfumatoError as error:
-            _fail(str(error), 3 if isinstance(error, OverBudget) else 2)
+            _fail(_with_notes(str(error), error), 3 if isinstance(error, OverBudget) else 2)
+        except KeyboardInterrupt as stop:
+            _fail(_with_notes("stopped by Ctrl-C.", stop), 130)
+        except SystemExit as stop:
+            _fail(_with_notes("told to end.", stop), 143)
 
     return run  # type: ignore[return-value]
+
+
+def _with_notes(message: str, error: BaseException) -> str:
+    return "\n".join([message, *getattr(error, "__notes__", ())])
 
 
 def _fail(message: str, code: int) -> NoReturn:
@@ -118,7 +146,7 @@ def demo(out: Annotated[Path, typer.Option(help="the folder to write to")] = Pat
             made_before.unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"{out} cannot be used ({error.strerror}); choose another folder") from None
-    release(TABLE, schema=SCHEMA, epsilon=1.0, ledger=out / "ledger.sqlite", out=bundle)
+    release(str(TABLE), schema=SCHEMA, epsilon=1.0, ledger=out / "ledger.sqlite", out=bundle)
     sample(bundle, out=table)
     report(bundle, out=page)
 
@@ -126,9 +154,7 @@ def demo(out: Annotated[Path, typer.Option(help="the folder to write to")] = Pat
 @app.command()
 @told
 def release(
-    data: Annotated[
-        Path, typer.Argument(help="a Parquet or CSV file, a folder of them, or .npz or .npy", show_default=False)
-    ],
+    data: Data,
     schema: Annotated[Path, typer.Option(help="the YAML file of the table's public knowledge", show_default=False)],
     epsilon: Annotated[float, typer.Option(help="the whole budget", show_default=False)],
     out: Annotated[Path, typer.Option(help="the bundle to write", show_default=False)],
@@ -138,35 +164,74 @@ def release(
     components: Annotated[
         int | None, typer.Option(help="Gaussians of a mixture without a category as target; by default as many as show")
     ] = None,
+    table: DatabaseTable = None,
+    query: DatabaseQuery = None,
+    engine: Annotated[Engine, typer.Option(help="where sums are taken; spark also takes the name of its table")] = (
+        Engine.LOCAL
+    ),
     ledger: LedgerFile = None,
     seed: Annotated[int | None, typer.Option(help="for tests and studies: marks the release as not private")] = None,
 ) -> None:
     """Release the distribution of a private table as a bundle.
 
     Example: `sfumato release stays.parquet --schema stays.yaml --epsilon 1 --out stays.sfumato`
+
+    From a database: `sfumato release postgresql://dbhost/clinic --table stays --schema stays.yaml ...`; the password
+    comes from `PGPASSWORD` or `~/.pgpass`. On a cluster: `PYSPARK_SUBMIT_ARGS="--master yarn pyspark-shell" sfumato
+    release s3a://bucket/stays --engine spark ...`
     """
     from sfumato import custodian, receiver
     from sfumato.output import whole_file
     from sfumato.schema import Schema
 
-    book, known = _ledger(ledger), Schema.load(schema)
-    with _working("opening the table ...") as progress, whole_file(out, receiver.room_for(known)) as file:
-        released = custodian.release(
-            data,
-            known,
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,  # type: ignore[arg-type]
-            adjacency=adjacency,
-            components=components,
-            ledger=book,
-            seed=seed,
-            progress=progress,
-        )
-        released.write(file)
+    book, known, released = _ledger(ledger), Schema.load(schema), None
+    try:
+        with _working("opening the table ...") as progress, whole_file(out, receiver.room_for(known)) as file:
+            released = custodian.release(
+                _opened(data, known, table, query, engine),
+                known,
+                epsilon=epsilon,
+                delta=delta,
+                mechanism=mechanism,  # type: ignore[arg-type]
+                adjacency=adjacency,
+                components=components,
+                ledger=book,
+                seed=seed,
+                progress=progress,
+            )
+            released.write(file)
+    except BaseException as error:
+        if released:  # it was made and counted, and could not be written
+            error.add_note(custodian.spent_note(book, known.name, released.statement.budget))
+        raise
     _say(f"{out} holds the release.\n")
     _print_statement(released)
     _print_accounts(book, released.schema.name)
+
+
+def _opened(data: str, schema: "Schema", table: str | None, query: Path | None, engine: Engine) -> Any:
+    """What the words of a command line name: a path, a database, or a frame of Spark."""
+    if engine == Engine.SPARK:
+        from sfumato.sources.spark_files import open_frame
+
+        if table or query:
+            raise RequestError("--table and --query are for databases; with --engine spark name the table as DATA")
+        return open_frame(data, schema)
+    return _database_or_path(data, table, query)
+
+
+def _database_or_path(data: str, table: str | None, query: Path | None) -> Any:
+    from sfumato.sources.databases import Database, is_database
+
+    if not is_database(data):
+        if table or query:
+            raise RequestError("--table and --query are for databases; leave them out for files")
+        return data
+    try:
+        text = query.read_text() if query else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise RequestError(f"{query} cannot be read ({type(error).__name__}); name a file with one select") from None
+    return Database(data, table=table, query=text)
 
 
 @app.command()
@@ -338,18 +403,14 @@ def _print_evaluation(result: "Evaluation") -> None:
 
 @schema_app.command("init")
 @told
-def schema_init(
-    data: Annotated[
-        Path, typer.Argument(help="a Parquet or CSV file, a folder of them, or .npz or .npy", show_default=False)
-    ],
-) -> None:
+def schema_init(data: Data, table: DatabaseTable = None, query: DatabaseQuery = None) -> None:
     """Draft a schema from the header alone, to be completed by hand.
 
     Example: `sfumato schema init stays.parquet > stays.yaml`
     """
     from sfumato.drafting import draft_schema
 
-    typer.echo(draft_schema(data), nl=False)
+    typer.echo(draft_schema(_database_or_path(data, table, query)), nl=False)
 
 
 @schema_app.command("check")
@@ -363,9 +424,8 @@ def schema_check(file: Annotated[Path, typer.Argument(help="the YAML file", show
 
     schema = Schema.load(file)
     target = f", target {schema.target}" if schema.target else ", no target"
-    _say(f"{file} is sound: dataset {schema.name}, {len(schema.by_name)} columns{target}.")
-    if schema.unit:
-        _say("Note: `unit` is understood, but this version refuses to release by person.")
+    unit = f", at most {schema.unit.records} records of each {schema.unit.column}" if schema.unit else ""
+    _say(f"{file} is sound: dataset {schema.name}, {len(schema.by_name)} columns{target}{unit}.")
 
 
 @ledger_app.command("show")
@@ -393,6 +453,9 @@ def ledger_set_limit(
     epsilon: Annotated[float, typer.Option(help="the most that all releases together may spend", show_default=False)],
     delta: Annotated[float, typer.Option(help="at this delta")] = 1e-6,
     adjacency: Annotated[Adjacency, typer.Option(help="counted under this adjacency")] = Adjacency.ADD_REMOVE,
+    unit: Annotated[
+        str | None, typer.Option(help="counted by person: the column of the schema's unit; by default by record")
+    ] = None,
     ledger: LedgerFile = None,
 ) -> None:
     """Refuse, from now on, releases that would take a dataset beyond a total.
@@ -402,7 +465,7 @@ def ledger_set_limit(
     from sfumato.privacy.accounting import Budget
 
     book = _ledger(ledger)
-    book.set_limit(dataset, Budget(epsilon, delta), adjacency)
+    book.set_limit(dataset, Budget(epsilon, delta), adjacency, unit)
     _print_accounts(book, dataset)
 
 
@@ -442,9 +505,11 @@ def _print_accounts(book: Any, dataset: str | None) -> None:
         limit = f" of epsilon {account.limit_as_set[0]:g}" if account.limit_as_set else ", no limit set"
         left = f", {max(0.0, 1 - account.spent / account.limit):.1%} of mu squared left" if account.limit else ""
         stopped = f", {account.unfinished} reserved and not finished" if account.unfinished else ""
-        uncounted = f", {account.uncounted} under an adjacency that promises nothing here" if account.uncounted else ""
+        uncounted = (
+            f", {account.uncounted} under an adjacency or unit that promises nothing here" if account.uncounted else ""
+        )
         _say(
-            f"\nledger {book.path}: under {account.adjacency} dataset {account.dataset} has spent epsilon {spent:.4g}"
+            f"\nledger {book.path}: under {account.currency} dataset {account.dataset} has spent epsilon {spent:.4g}"
             f"{limit} at delta {delta:g} in {account.releases} release{'s' * (account.releases != 1)}"
             f"{stopped}{uncounted}{left}."
         )

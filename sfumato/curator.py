@@ -32,6 +32,8 @@ class Curator:
         self._source = source
         self._adjacency = adjacency
         self._purse = purse
+        if purse.records != (source.unit.records if source.unit else 1):
+            raise RequestError("the purse counts other persons than the source; open both from one schema")
         self._noise = noise
         self._measurements: list[Measurement] = []
 
@@ -60,10 +62,15 @@ class Curator:
             Given everything released before, the answer is mu-GDP for one change of the adjacency (Dong, Roth and Su
             2019, theorem 2.7): the sum moves by at most `statistic.sensitivity(adjacency)` in the blocks' weights, each
             block has noise sigma / weight, and rounding the noise to integers is post-processing, because the sum is of
-            integers.
+            integers. Where the source has a `unit`, mu is for one record and the change is one person with all of their
+            records: k = `unit.records` of them count at most, nobody else's choice moves, so the sum moves by at most k
+            times as much and the answer is k mu-GDP, which is what the purse takes. Under replace a person may come to
+            have fewer or more records than before: each that comes or goes moves the sum by the sensitivity for
+            add-remove, which is not above that for replace (see `Statistic`).
         Edge cases
-            No records: the sum is zero and everything else is the same. Not enough budget: `OverBudget`, nothing is
-            read. A crash after the spend: the spend stands.
+            A sum beyond 64 bits wraps around, with the noise that is added to it: what comes out is the noisy sum
+            modulo 2^64, post-processing once more. No records: the sum is zero and everything else is the same. Not
+            enough budget: `OverBudget`, nothing is read. A crash after the spend: the spend stands.
         """
         self._purse.spend(mu)
         sigma = noise_scale(statistic.sensitivity(self._adjacency), mu)

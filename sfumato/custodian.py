@@ -1,12 +1,13 @@
 """What a custodian runs: from a private table and a schema to a release."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from sfumato.curator import Curator
-from sfumato.errors import RequestError, SchemaError
+from sfumato.errors import RequestError
 from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.mechanisms.subspace import is_wide
 from sfumato.privacy.accounting import Budget
@@ -38,8 +39,8 @@ def release(
 ) -> Release:
     """Release the distribution of a private table.
 
-    data        a path to Parquet or CSV, or a folder of them, or to .npz or .npy; an Arrow table or dataset; a pandas
-                or polars frame
+    data        a path to Parquet or CSV, or a folder of them, here or in the cloud, or to .npz or .npy; an Arrow table
+                or dataset; a pandas, polars or Spark frame; a table or query of a `sfumato.Database`
     schema      the public knowledge of the table, or the path of its YAML file
     epsilon, delta   the whole budget; nothing is spent on the side
     mechanism   "tables"; "mixture", Gaussians for up to 32 numeric columns; "subspace", Gaussians for hundreds of them;
@@ -57,38 +58,59 @@ def release(
     Edge cases
         Bad input raises an error of `sfumato.errors` before anything is reserved or read. Whatever the rows hold - none
         at all, nulls, infinities, values that are not in the schema - is no error: the same path, the same spend, the
-        same type.
+        same type. Whatever stops it later - storage that breaks, Ctrl-C - carries a note that the spend counts.
     """
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
     adjacency = _checked(schema, mechanism, adjacency)
-    budget = Budget(epsilon, delta)
+    budget = Budget(epsilon, delta, schema.unit.records if schema.unit else 1)
     chosen = ("subspace" if is_wide(schema) else "tables") if mechanism == "auto" else mechanism
     if components is not None and chosen != "mixture":
         raise RequestError("components are for mechanism mixture; leave them out")
     settings = {} if components is None else {"components": components}
     plan = MECHANISMS[chosen].plan(schema, budget, adjacency, settings)
-    source = open_source(data, schema)
     noise = SecureNoise() if seed is None else SeededNoise(seed)
     path = default_path() if ledger == "default" else ledger
     book = Ledger(path) if isinstance(path, str | Path) else path
-    detail = {**asdict(budget), "mechanism": chosen, "seeded": not noise.private}
-    reservation = book.reserve(schema.name, adjacency, budget.units, detail) if book else None
+    with closing(open_source(data, schema, noise.key())) as source:
+        detail = {**asdict(budget), "mechanism": chosen, "seeded": not noise.private}
+        unit = schema.unit.column if schema.unit else None
+        reservation = book.reserve(schema.name, adjacency, budget.units, detail, unit) if book else None
+        with counted(book, schema.name, budget):
+            public = schema.features if schema.public_features else ()
+            curator = Curator(source, adjacency, Purse(budget.units, budget.records), noise, public)
+            model = MECHANISMS[chosen].release(curator, plan, progress)
+            statement = PrivacyStatement.of(
+                curator.measurements,
+                dataset=schema.name,
+                mechanism=chosen,
+                adjacency=adjacency,
+                budget=budget,
+                seeded=not noise.private,
+                reservation=reservation.hash if reservation else None,
+                unit=schema.unit,
+            )
+            if book and reservation:
+                book.commit(reservation, statement.hash)
+        return Release(schema, source.header, statement, curator.measurements, model)
 
-    public = schema.features if schema.public_features else ()
-    curator = Curator(source, adjacency, Purse(budget.units), noise, public)
-    model = MECHANISMS[chosen].release(curator, plan, progress)
-    statement = PrivacyStatement.of(
-        curator.measurements,
-        dataset=schema.name,
-        mechanism=chosen,
-        adjacency=adjacency,
-        budget=budget,
-        seeded=not noise.private,
-        reservation=reservation.hash if reservation else None,
+
+@contextmanager
+def counted(book: Ledger | None, dataset: str, budget: Budget) -> Iterator[None]:
+    """Whatever stops a release after it was reserved says that it counts: an error, Ctrl-C, the end of the process."""
+    try:
+        yield
+    except BaseException as error:
+        if book:
+            error.add_note(spent_note(book, dataset, budget))
+        raise
+
+
+def spent_note(book: Ledger, dataset: str, budget: Budget) -> str:
+    """What a custodian must know when a release was reserved and came to nothing."""
+    return (
+        f"No bundle was written, and the ledger {book.path} counts epsilon {budget.epsilon:g} at delta "
+        f"{budget.delta:g} of dataset {dataset} as spent: it was reserved before the first record was read."
     )
-    if book and reservation:
-        book.commit(reservation, statement.hash)
-    return Release(schema, source.header, statement, curator.measurements, model)
 
 
 def _checked(schema: Schema, mechanism: str, adjacency: str) -> Adjacency:
@@ -101,9 +123,9 @@ def _checked(schema: Schema, mechanism: str, adjacency: str) -> Adjacency:
         raise RequestError(
             "label adjacency protects the target, and the schema names none; name one or choose add-remove"
         )
-    if schema.unit is not None:
-        raise SchemaError(
-            "unit: this version protects one record and cannot yet protect one person with several; "
-            "keep one record per person and take `unit` off the schema, or wait for the version that can"
+    if adjacency == Adjacency.LABEL and schema.unit and schema.public_features:
+        raise RequestError(
+            "public_features are let out record by record, and with a unit a secret key draws the records that count; "
+            "take one of the two off the schema"
         )
     return Adjacency(adjacency)

@@ -4,13 +4,16 @@ Its author completes it from what they know, not from the rows.
 """
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 import yaml
 
 from sfumato.encoding.reading import family
+from sfumato.sources import databases
 from sfumato.sources.array_files import RUN_JOINTS, header_shapes, is_array_file
+from sfumato.sources.databases import Database
 from sfumato.sources.files import header_types
 
 _HEAD = """\
@@ -35,15 +38,23 @@ _KINDS = {
 }
 
 
-def draft_schema(path: Path) -> str:
+def draft_schema(data: str | Path | Database) -> str:
     """The draft as YAML text. CSV headers declare no types; there even the type is to be filled in."""
-    columns = _columns_of_arrays(path) if is_array_file(path) else _columns(path)
+    name, columns = _header(data)
     lines = [f"  - {{name: {_quoted(name)}, {kind}}}\n" for name, kind in columns]
-    return _HEAD.format(name=path.name, stem=_quoted(path.name.split(".")[0])) + "".join(lines) + _TAIL
+    return _HEAD.format(name=name, stem=_quoted(name.split(".")[0])) + "".join(lines) + _TAIL
 
 
-def _columns(path: Path) -> list[tuple[str, str]]:
-    return [(name, _kind(storage)) for name, storage in header_types(path).items()]
+def _header(data: str | Path | Database) -> tuple[str, list[tuple[str, str]]]:
+    """What the table is called, and its columns."""
+    if isinstance(data, Database):
+        return data.table or "query", _columns(databases.header_types(data))
+    name = Path(data).name
+    return name, _columns_of_arrays(Path(data)) if is_array_file(data) else _columns(header_types(data))
+
+
+def _columns(types: Mapping[str, pa.DataType]) -> list[tuple[str, str]]:
+    return [(name, _kind(storage)) for name, storage in types.items()]
 
 
 def _columns_of_arrays(path: Path) -> list[tuple[str, str]]:

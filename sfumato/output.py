@@ -34,9 +34,10 @@ def whole_file(path: str | Path, room: int = 0) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         _name(draft, path)
     except OSError as error:
-        raise OutputError(
-            f"{path} cannot be written ({error.strerror}); free some space or choose another place"
-        ) from None
+        failure = OutputError(f"{path} cannot be written ({error.strerror}); free some space or choose another place")
+        for note in getattr(error, "__notes__", ()):  # of what was spent already
+            failure.add_note(note)
+        raise failure from None
     finally:
         draft.unlink(missing_ok=True)
 

@@ -284,14 +284,11 @@ class Release:
         All three are settings of tables; a Gaussian mixture has none.
         """
         from sfumato.mechanisms.registry import MECHANISMS
-        from sfumato.privacy.accounting import Budget
 
         chosen = {"components": components, "steps": steps, "prior": prior}
         settings = {key: value for key, value in chosen.items() if value is not None}
         mechanism, statement = MECHANISMS[self.statement.mechanism], self.statement
-        plan = mechanism.plan(
-            self.schema, Budget(statement.epsilon, statement.delta), statement.adjacency, self.fitted.settings
-        )
+        plan = mechanism.plan(self.schema, statement.budget, statement.adjacency, self.fitted.settings)
         again = replace(self, fitted=mechanism.refit(self.measurements, plan, settings, None))
         action = getattr(self.fitted, "action", None)
         return again.action(action) if action else again

@@ -289,6 +289,11 @@ class Schema(_Part):
         return self.by_name[name]
 
     @property
+    def read(self) -> tuple[str, ...]:
+        """The columns that are read of a table: all that are named, and the one that says whose record it is."""
+        return (*self.by_name, *([self.unit.column] if self.unit else []))
+
+    @property
     def features(self) -> tuple[str, ...]:
         """The names of all columns but the target."""
         return tuple(name for name in self.by_name if name != self.target)

@@ -68,15 +68,14 @@ def _shape(release: Release) -> Check:
 
 
 def _items(release: Release) -> Check:
-    recomputed = tuple(item_of(item, release.statement.adjacency) for item in release.measurements)
-    return Check(
-        "statement lists every measurement", recomputed == release.statement.items, f"{len(recomputed)} measured"
-    )
+    statement = release.statement
+    recomputed = tuple(item_of(item, statement.adjacency, statement.unit) for item in release.measurements)
+    return Check("statement lists every measurement", recomputed == statement.items, f"{len(recomputed)} measured")
 
 
 def _budget(release: Release) -> Check:
     statement = release.statement
-    spent = sum(units_of(item.mu) for item in release.measurements)
+    spent = statement.budget.records**2 * sum(units_of(item.mu) for item in release.measurements)
     holds = spent == statement.units_spent and spent <= statement.units_budget
     detail = f"{spent / UNITS_PER_MU_SQUARED:.6g} of {statement.units_budget / UNITS_PER_MU_SQUARED:.6g} of mu squared"
     return Check("costs add up and stay in the budget", holds, detail)
@@ -85,7 +84,7 @@ def _budget(release: Release) -> Check:
 def _claim(release: Release) -> Check:
     statement = release.statement
     delta = delta_of(statement.epsilon, math.sqrt(statement.units_budget / UNITS_PER_MU_SQUARED))
-    holds = delta <= statement.delta and Budget(statement.epsilon, statement.delta).units == statement.units_budget
+    holds = delta <= statement.delta and statement.budget.units == statement.units_budget
     if statement.before:
         together = statement.before.units + statement.units_budget
         holds = holds and together <= Budget(statement.before.epsilon, statement.delta).units
@@ -95,7 +94,8 @@ def _claim(release: Release) -> Check:
 
 def _schema(release: Release) -> Check:
     fits = all(_follows(item.statistic, release.schema) for item in release.measurements)
-    holds = fits and release.statement.dataset == release.schema.name
+    statement = release.statement
+    holds = fits and statement.dataset == release.schema.name and statement.unit == release.schema.unit
     return Check("measurements follow the schema", holds, f"{len(release.schema.by_name)} columns")
 
 
@@ -144,9 +144,7 @@ def _replay(release: Release, features: Any) -> list[Check]:
     batch = None if features is None else release.encoded(features)
     try:
         mechanism = MECHANISMS[statement.mechanism]
-        plan = mechanism.plan(
-            release.schema, Budget(statement.epsilon, statement.delta), statement.adjacency, release.fitted.settings
-        )
+        plan = mechanism.plan(release.schema, statement.budget, statement.adjacency, release.fitted.settings)
         again = mechanism.refit(release.measurements, plan, release.fitted.settings, batch)
     except (SfumatoError, LookupError, ValueError, TypeError) as error:
         return [Check(what, holds=False, detail=str(error))]

@@ -18,7 +18,7 @@ from sfumato.privacy.noise import SecureNoise
 from sfumato.privacy.spending import Purse, units_of
 from sfumato.schema import Schema
 from sfumato.sources import open_source
-from sfumato.statistics import Cells, Grid, Stacked
+from sfumato.statistics import Cells, Grid, Stacked, size_of
 
 SCHEMA = Schema.from_yaml("""
 {sfumato: 1, name: two, columns: [{name: a, type: category, values: [x, y]}, {name: b, type: boolean}], target: b}
@@ -34,6 +34,8 @@ def table(rows: int) -> pa.Table:
 
 class Witness:
     """Writes down, in order, what the door does."""
+
+    unit, records = None, 1
 
     def __init__(self, rows: int = 10, factor: float = 1.0) -> None:
         self.events: list[tuple] = []
@@ -139,6 +141,18 @@ def test_a_crash_while_reading_leaves_the_spend_standing():
     with pytest.raises(DataError):
         witness.curator().measure(ONE, 0.1)
     assert witness.spent == units_of(0.1)
+
+
+def test_a_sum_beyond_64_bits_is_the_noisy_sum_modulo_2_to_the_64():
+    """It wraps in the sum and in the noise alike, without a warning: a function of the noisy sum, and no more."""
+    witness, noise = Witness(), np.array([5, -7, 3, 0, 0, 0])[: size_of(ONE)]
+    exact = [2**63 - 2 + place for place in range(size_of(ONE))]
+    witness.sum = lambda statistic: np.array([value % 2**64 for value in exact], dtype=np.uint64).view(np.int64)
+    witness.rounded_gaussian = lambda sigma, size: noise
+    measured = witness.curator().measure(ONE, 0.1).values
+    assert [int(value) % 2**64 for value in measured] == [
+        (a + int(b)) % 2**64 for a, b in zip(exact, noise, strict=True)
+    ]
 
 
 class TestFaultsAreSeen:

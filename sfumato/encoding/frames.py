@@ -83,14 +83,14 @@ def _within_64_bits(frame: Any) -> Any:
 def _arrow_of_series(series: Any) -> pa.Array:
     if str(series.dtype) == "category":
         places = series.cat.codes.to_numpy()
-        values = pa.array([_text(value) for value in series.cat.categories], pa.large_string())
+        values = pa.array([text_of_object(value) for value in series.cat.categories], pa.large_string())
         return pa.DictionaryArray.from_arrays(pa.array(places, mask=places < 0), values)
     if series.dtype == object or getattr(series.dtype, "storage", "") == "python":
-        return pa.array([_text(value) for value in series], pa.large_string())
+        return pa.array([text_of_object(value) for value in series], pa.large_string())
     return pa.array(series, from_pandas=True)
 
 
-def _text(value: object) -> str | None:
+def text_of_object(value: object) -> str | None:
     """A Python object as text that encoding can read; None for a null.
 
     An object of another kind says nothing: it is not even asked for its `str`.

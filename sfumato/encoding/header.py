@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 import pyarrow as pa
 
+from sfumato.encoding.persons import person_type_fits
 from sfumato.encoding.reading import family
 from sfumato.errors import DataError
 from sfumato.schema import Schema
@@ -86,12 +87,12 @@ def header_of_arrow(storage: pa.Schema, schema: Schema) -> Header:
 
 
 def check_columns(names: Sequence[str], schema: Schema, where: str) -> None:
-    """Refuse a table that lacks a column of the schema, or has one twice.
+    """Refuse a table that lacks a column of the schema, the column of its unit among them, or has one twice.
 
     The table's own names are not quoted: if it has no header line, they are a record.
     """
     counts = Counter(names)
-    for name in schema.by_name:
+    for name in schema.read:
         if counts[name] == 0:
             raise DataError(f"{where} has no column {name!r}; correct the schema or the table's header")
         if counts[name] > 1:
@@ -99,7 +100,10 @@ def check_columns(names: Sequence[str], schema: Schema, where: str) -> None:
 
 
 def check_storage(storage: Mapping[str, pa.DataType], schema: Schema, where: str) -> None:
-    """Refuse a column whose declared type cannot hold what the schema says, such as a list or a duration."""
+    """Refuse a column whose declared type cannot hold what the schema says, such as a list or a duration.
+
+    `storage` has every column that the schema reads; others do no harm.
+    """
     for name, column in schema.by_name.items():
         guessed_from_nulls = storage[name] == pa.float64()  # what pandas makes of a column without any value
         if family(storage[name]) not in _READABLE[column.type] and not guessed_from_nulls:
@@ -107,3 +111,8 @@ def check_storage(storage: Mapping[str, pa.DataType], schema: Schema, where: str
                 f"{where} stores column {name!r} as {storage[name]}, which cannot be read as {column.type}; "
                 "change its type in the schema or in the table"
             )
+    if schema.unit and not person_type_fits(storage[schema.unit.column]):
+        raise DataError(
+            f"{where} stores column {schema.unit.column!r} as {storage[schema.unit.column]}, which cannot tell persons "
+            "apart; store whole numbers or text"
+        )

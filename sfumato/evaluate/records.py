@@ -16,9 +16,9 @@ FloatArray = NDArray[np.float64]
 
 @discreet
 def read_all(data: Any, schema: Schema) -> Batch:
-    """Every record of a private table, as codes."""
+    """Every record of a private table, as codes, whoever they are of."""
     names = tuple(schema.by_name)
-    parts = list(open_source(data, schema).batches(names))
+    parts = list(open_source(data, schema.model_copy(update={"unit": None})).batches(names))
     codes = {name: np.concatenate([part.codes[name] for part in parts]) if parts else _none() for name in names}
     return Batch(sum(part.rows for part in parts), codes)
 

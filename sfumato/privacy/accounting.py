@@ -91,6 +91,9 @@ def noise_scale(sensitivity: float, mu: float) -> float:
 class Budget:
     """One total (epsilon, delta). Nothing is spent on the side.
 
+    `records` of one person count at most, and the budget is for all of them: what `mu` and `split` hand out is for one
+    record, and mu-GDP for one is records * mu-GDP for so many (group privacy: Dong, Roth and Su 2019, theorem 2.14).
+
     Edge cases
         epsilon <= 0, infinite or NaN; delta <= 0, >= 1 or NaN: `BudgetError`. An epsilon so small that it buys less
         than one unit: `BudgetError`.
@@ -98,6 +101,7 @@ class Budget:
 
     epsilon: float
     delta: float
+    records: int = 1
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta"):
@@ -111,25 +115,25 @@ class Budget:
             raise BudgetError(
                 f"delta is {self.delta}; it must lie between 0 and 1, far below one over the rows, say 1e-6"
             )
-        if self.units < 1:
+        if self.units < self.records**2:
             raise BudgetError(f"epsilon {self.epsilon} at delta {self.delta} buys nothing; raise epsilon")
         if self.units > LARGEST_BUDGET:
             raise BudgetError(f"epsilon {self.epsilon} promises nothing; lower it, say to 1")
 
     @property
     def mu(self) -> float:
-        """The largest mu of the budget that the purse can count."""
-        return mu_of_units(self.units)
+        """The largest mu for one record that the purse can count."""
+        return mu_of_units(self.units // self.records**2)
 
     @property
     def units(self) -> int:
-        """The budget in units of 1e-12 of mu squared, rounded down."""
+        """The whole budget in units of 1e-12 of mu squared, rounded down."""
         return int(Fraction(mu_of(self.epsilon, self.delta)) ** 2 * UNITS_PER_MU_SQUARED)
 
     def split(self, shares: Sequence[float]) -> tuple[float, ...]:
         """A mu for each share of mu squared; together they cost no more than the budget."""
         exact = [Fraction(share) for share in shares]
-        units = [int(self.units * share / sum(exact)) for share in exact]
+        units = [int(self.units * share / sum(exact) / self.records**2) for share in exact]
         if min(units) < 1:
             raise BudgetError(f"epsilon {self.epsilon} at delta {self.delta} does not go round; raise epsilon")
         return tuple(map(mu_of_units, units))

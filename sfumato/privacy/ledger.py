@@ -7,8 +7,8 @@ What is spent is what was reserved, so a crash in between over-counts and never 
 Compatibility: entries are never changed or removed, a kind of entry never changes its meaning, and an entry of a kind
 that this version does not know makes it refuse the ledger.
 
-Adjacencies are different currencies. A limit is set in one of them, and every release is held against it by what it
-gives there (`held_against`); a release that gives nothing there is refused.
+Adjacencies are different currencies, and so are records and persons. A limit is set in one of them, and every release
+is held against it by what it gives there (`held_against`); a release that gives nothing there is refused.
 """
 
 import datetime as dt
@@ -20,14 +20,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sfumato.errors import LedgerError, OverBudget
 from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.privacy.spending import UNITS_PER_MU_SQUARED
 
-KINDS = ("limit", "reserve", "commit")
+BY_PERSON = " by person"  # such an entry names the column that tells persons apart in its detail
+KINDS = ("limit", "reserve", "commit", "limit" + BY_PERSON, "reserve" + BY_PERSON)
 _BEGINNING = "0" * 64
 _OURS = 0x5F0A70  # SQLite's mark of whose file it is
 _TABLE = f"""
@@ -41,17 +42,31 @@ create trigger never_removed before delete on entries begin select raise(abort, 
 """
 
 
-def held_against(release: Adjacency, limit: Adjacency) -> int | None:
-    """What a unit of mu squared under one adjacency counts under another; None where it promises nothing there.
+class Currency(NamedTuple):
+    """What is spent: whose change nobody may notice, one record's or that of a person whom the column `unit` names."""
+
+    adjacency: Adjacency
+    unit: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.adjacency} by {self.unit}" if self.unit else str(self.adjacency)
+
+
+def held_against(release: Currency, limit: Currency) -> int | None:
+    """What a unit of mu squared in one currency counts in another; None where it promises nothing there.
 
     To replace a record is to remove one and add one, so mu-GDP for add-remove is 2 mu-GDP for replace (group privacy:
     Dong, Roth and Su 2019, theorem 2.14) and costs four times as much. To change a label is one way to replace.
+    Whatever happens to one record happens to its person, who has others before and after: that person is replaced. A
+    release by record bounds nobody's records, and promises nothing to persons.
     """
     if release == limit:
         return 1
-    if release == Adjacency.ADD_REMOVE:
+    if limit.unit not in (None, release.unit):
+        return None
+    if release.adjacency == Adjacency.ADD_REMOVE:
         return 4
-    return 1 if (release, limit) == (Adjacency.REPLACE, Adjacency.LABEL) else None
+    return 1 if limit.adjacency in (release.adjacency, Adjacency.LABEL) else None
 
 
 @dataclass(frozen=True)
@@ -68,6 +83,12 @@ class Entry:
     previous: str
     hash: str
 
+    @property
+    def currency(self) -> Currency:
+        """What was spent, or limited."""
+        unit = json.loads(self.detail)["unit"] if self.kind.endswith(BY_PERSON) else None
+        return Currency(Adjacency(self.adjacency), unit)
+
     def computed_hash(self) -> str:
         """The hash that the other fields give."""
         content = {key: value for key, value in asdict(self).items() if key != "hash"}
@@ -76,13 +97,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Account:
-    """What a ledger says of one dataset under one adjacency, in units; `limit` is None where nobody set one.
+    """What a ledger says of one dataset in one currency, in units; `limit` is None where nobody set one.
 
-    `uncounted` are releases under another adjacency that promise nothing under this one.
+    `uncounted` are releases in another currency that promise nothing in this one.
     """
 
     dataset: str
-    adjacency: Adjacency
+    currency: Currency
     spent: int
     limit: int | None
     limit_as_set: tuple[float, float] | None
@@ -104,29 +125,39 @@ class Ledger:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
-    def reserve(self, dataset: str, adjacency: Adjacency, units: int, detail: dict[str, Any]) -> Entry:
+    def reserve(
+        self, dataset: str, adjacency: Adjacency, units: int, detail: dict[str, Any], unit: str | None = None
+    ) -> Entry:
         """Write down that `units` are spent on the dataset, or raise `OverBudget` and write nothing."""
         if units < 1:
             raise LedgerError(f"{units} units cannot be reserved; a release costs something")
+        currency = Currency(adjacency, unit)
 
         def allowed(entries: Sequence[Entry]) -> None:
             for account in _accounts(entries, dataset):
                 if account.limit is not None:
-                    _refuse_beyond(account, account.limit, adjacency, units)
+                    _refuse_beyond(account, account.limit, currency, units)
 
-        return self._append("reserve", dataset, adjacency, units, detail, allowed)
+        return self._append("reserve", dataset, currency, units, detail, allowed)
 
     def commit(self, reservation: Entry, statement_hash: str) -> Entry:
         """Write down that the release of a reservation is done, with the hash of its statement."""
         detail = {"reservation": reservation.hash, "statement": statement_hash}
-        return self._append("commit", reservation.dataset, Adjacency(reservation.adjacency), 0, detail)
+        return self._append("commit", reservation.dataset, Currency(Adjacency(reservation.adjacency)), 0, detail)
 
-    def set_limit(self, dataset: str, limit: Budget, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> Entry:
-        """Refuse, from now on, what would take the dataset's total beyond this budget under this adjacency."""
-        return self._append("limit", dataset, adjacency, limit.units, asdict(limit))
+    def set_limit(
+        self,
+        dataset: str,
+        limit: Budget,
+        adjacency: Adjacency = Adjacency.ADD_REMOVE,
+        unit: str | None = None,
+    ) -> Entry:
+        """Refuse, from now on, what would take the dataset's total beyond this budget under this adjacency and unit."""
+        given = {"epsilon": limit.epsilon, "delta": limit.delta}
+        return self._append("limit", dataset, Currency(adjacency, unit), limit.units, given)
 
     def accounts(self, dataset: str | None = None) -> list[Account]:
-        """The accounts of one dataset, or of all by name: one for each adjacency that was ever used or limited."""
+        """The accounts of one dataset, or of all by name: one for each currency that was ever used or limited."""
         entries = self.entries()
         names = sorted({entry.dataset for entry in entries}) if dataset is None else [dataset]
         return [account for name in names for account in _accounts(entries, name)]
@@ -142,7 +173,7 @@ class Ledger:
         self,
         kind: str,
         dataset: str,
-        adjacency: Adjacency,
+        currency: Currency,
         units: int,
         detail: dict[str, Any],
         allowed: Callable[[Sequence[Entry]], None] = lambda _: None,
@@ -153,8 +184,10 @@ class Ledger:
             allowed(entries)
             now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
             previous = entries[-1].hash if entries else _BEGINNING
+            if currency.unit is not None:
+                kind, detail = kind + BY_PERSON, {**detail, "unit": currency.unit}
             told = json.dumps(detail, sort_keys=True)
-            bare = Entry(len(entries) + 1, now, kind, dataset, adjacency.value, units, told, previous, "")
+            bare = Entry(len(entries) + 1, now, kind, dataset, currency.adjacency.value, units, told, previous, "")
             entry = Entry(**{**asdict(bare), "hash": bare.computed_hash()})
             connection.execute("insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)", tuple(asdict(entry).values()))
             connection.execute("commit")
@@ -207,18 +240,21 @@ def _checked(connection: sqlite3.Connection, path: Path) -> list[Entry]:
 
 def _accounts(entries: Sequence[Entry], dataset: str) -> list[Account]:
     own = [entry for entry in entries if entry.dataset == dataset]
-    return [_account(own, dataset, adjacency) for adjacency in Adjacency if any(e.adjacency == adjacency for e in own)]
+    used = {entry.currency for entry in own if entry.kind != "commit"}
+    order = list(Adjacency)
+    in_order = sorted(used, key=lambda currency: (currency.unit or "", order.index(currency.adjacency)))
+    return [_account(own, dataset, currency) for currency in in_order]
 
 
-def _account(own: Sequence[Entry], dataset: str, adjacency: Adjacency) -> Account:
-    limits = [entry for entry in own if entry.kind == "limit" and entry.adjacency == adjacency]
-    reserved = [entry for entry in own if entry.kind == "reserve"]
+def _account(own: Sequence[Entry], dataset: str, currency: Currency) -> Account:
+    limits = [entry for entry in own if entry.kind.startswith("limit") and entry.currency == currency]
+    reserved = [entry for entry in own if entry.kind.startswith("reserve")]
     done = [entry for entry in own if entry.kind == "commit"]
-    factors = [held_against(Adjacency(entry.adjacency), adjacency) for entry in reserved]
+    factors = [held_against(entry.currency, currency) for entry in reserved]
     last = json.loads(limits[-1].detail) if limits else None
     return Account(
         dataset=dataset,
-        adjacency=adjacency,
+        currency=currency,
         spent=sum(entry.units * (factor or 0) for entry, factor in zip(reserved, factors, strict=True)),
         limit=limits[-1].units if limits else None,
         limit_as_set=(last["epsilon"], last["delta"]) if last else None,
@@ -228,13 +264,14 @@ def _account(own: Sequence[Entry], dataset: str, adjacency: Adjacency) -> Accoun
     )
 
 
-def _refuse_beyond(account: Account, limit: int, adjacency: Adjacency, units: int) -> None:
+def _refuse_beyond(account: Account, limit: int, currency: Currency, units: int) -> None:
     """Raise `OverBudget` if a further release would go beyond a limit, or cannot be held against it."""
-    factor, left = held_against(adjacency, account.adjacency), max(0, limit - account.spent)
-    name, remaining = f"the {account.adjacency} limit of dataset {account.dataset!r}", left / UNITS_PER_MU_SQUARED
+    factor, left = held_against(currency, account.currency), max(0, limit - account.spent)
+    name, remaining = f"the {account.currency} limit of dataset {account.dataset!r}", left / UNITS_PER_MU_SQUARED
     if factor is None or account.uncounted:
         raise OverBudget(
-            f"{name} cannot hold a release under another adjacency, which promises nothing there; nothing was read",
+            f"{name} cannot hold a release under another adjacency or unit, which promises nothing there; "
+            "nothing was read",
             requested=units / UNITS_PER_MU_SQUARED,
             remaining=remaining,
         )

@@ -52,6 +52,9 @@ class Noise(Protocol):
     def rounded_gaussian(self, sigma: float, size: int) -> IntArray:
         """`size` independent draws of a normal variable of standard deviation sigma, each rounded to a whole number."""
 
+    def key(self) -> bytes:
+        """A key by which records of a person are chosen; it moves no draw of the noise."""
+
 
 class SecureNoise:
     """Noise from the operating system's cryptographic source. It has no state: no seed, nothing to copy on a fork."""
@@ -61,6 +64,10 @@ class SecureNoise:
     def rounded_gaussian(self, sigma: float, size: int) -> IntArray:
         """See `Noise`."""
         return rounded_gaussian(sigma, size, secure_words)
+
+    def key(self) -> bytes:
+        """See `Noise`."""
+        return os.urandom(32)
 
 
 class SeededNoise:
@@ -83,6 +90,10 @@ class SeededNoise:
     def rounded_gaussian(self, sigma: float, size: int) -> IntArray:
         """See `Noise`."""
         return rounded_gaussian(sigma, size, self._words)
+
+    def key(self) -> bytes:
+        """See `Noise`."""
+        return hashlib.sha256(f"{self._seed}/key".encode()).digest()
 
 
 def secure_words(count: int) -> Words:

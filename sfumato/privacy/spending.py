@@ -22,10 +22,15 @@ def mu_of_units(units: int) -> float:
 
 
 class Purse:
-    """The units of one release, spent measurement by measurement. `spend` comes before anything is read."""
+    """The units of one release, spent measurement by measurement. `spend` comes before anything is read.
 
-    def __init__(self, units: int) -> None:
+    Where `records` of one person count, a measurement costs what it lets out of all of them: records squared times as
+    much as of one.
+    """
+
+    def __init__(self, units: int, records: int = 1) -> None:
         self.units = units
+        self.records = records
         self._spent = 0
 
     @property
@@ -34,10 +39,10 @@ class Purse:
         return self._spent
 
     def spend(self, mu: float) -> None:
-        """Take the cost of mu, or raise `OverBudget` and take nothing."""
+        """Take the cost of mu for one record, or raise `OverBudget` and take nothing."""
         if not 0 < mu < math.inf:
             raise BudgetError(f"mu is {mu}; it must be a number above 0")
-        cost, left = units_of(mu), self.units - self._spent
+        cost, left = self.records**2 * units_of(mu), self.units - self._spent
         if cost > left:
             requested, remaining = cost / UNITS_PER_MU_SQUARED, left / UNITS_PER_MU_SQUARED
             raise OverBudget(

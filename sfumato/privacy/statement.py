@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveFloat, Posit
 from sfumato.measurement import Measurement
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.privacy.spending import UNITS_PER_MU_SQUARED, units_of
+from sfumato.schema import Unit
 
 if TYPE_CHECKING:
     from sfumato.privacy.accounting import Budget
@@ -24,16 +25,23 @@ _PROMISE = {
     Adjacency.LABEL: "Whatever target value any one record had",
 }
 
+_PROMISE_TO_A_PERSON = {
+    Adjacency.ADD_REMOVE: "Whether any one person was in the table or not, with all of their records",
+    Adjacency.REPLACE: "Whatever records any one person had",
+    Adjacency.LABEL: "Whatever target values the records of any one person had",
+}
+
+_OPEN_BY_RECORD = "Somebody with several records: each record is protected, all of them together less so."
+_OPEN_BY_PERSON = "Somebody under several ids: each id is protected, all of them together less so."
 _ALWAYS_OPEN = (
     "What the records say together: that is what is released.",
     "The schema: column names, types, bounds, lists of values, and the target. It is public knowledge by definition.",
-    "Somebody with several records: each record is protected, all of them together less so.",
     "Other releases from the same records: their costs add up, which is what the ledger is for.",
     "The machine on which the records lie, and how long the computation took on it.",
 )
 _ALSO_OPEN = {
     Adjacency.ADD_REMOVE: (),
-    Adjacency.REPLACE: ("The number of records: this release treats it as public.",),
+    Adjacency.REPLACE: ("The number of records or of persons: this release treats it as public.",),
     Adjacency.LABEL: (
         "Everything but the target: this release treats all other columns and the number of records as public.",
     ),
@@ -80,6 +88,7 @@ class PrivacyStatement(_Content):
     units_spent: NonNegativeInt
     reservation: str | None
     before: Before | None = None
+    unit: Unit | None = None
 
     @classmethod
     def of(
@@ -92,9 +101,10 @@ class PrivacyStatement(_Content):
         budget: "Budget",
         seeded: bool,
         reservation: str | None,
+        unit: Unit | None = None,
     ) -> "PrivacyStatement":
         """The statement of everything that came through the door."""
-        items = tuple(item_of(measurement, adjacency) for measurement in measurements)
+        items = tuple(item_of(measurement, adjacency, unit) for measurement in measurements)
         return cls(
             dataset=dataset,
             mechanism=mechanism,
@@ -106,7 +116,20 @@ class PrivacyStatement(_Content):
             units_budget=budget.units,
             units_spent=sum(item.units for item in items),
             reservation=reservation,
+            unit=unit,
         )
+
+    @property
+    def budget(self) -> "Budget":
+        """The budget as it was given."""
+        from sfumato.privacy.accounting import Budget  # it needs scipy; a receiver need not
+
+        return Budget(self.epsilon, self.delta, self.unit.records if self.unit else 1)
+
+    @property
+    def protects(self) -> str:
+        """Whom the promise is for."""
+        return "one person, all of their records" if self.unit else "one record"
 
     @property
     def mu(self) -> float:
@@ -129,11 +152,21 @@ class PrivacyStatement(_Content):
         epsilon = self.before.epsilon if self.before else self.epsilon
         factor = math.exp(min(epsilon, 700.0))
         earlier = f" It takes in {self.before.what}, paid for before what is listed here." if self.before else ""
+        promise = _PROMISE_TO_A_PERSON if self.unit else _PROMISE
         return (
-            f"{_PROMISE[self.adjacency]}, the probability of anything that can be seen in this release changes by a "
+            f"{promise[self.adjacency]}, the probability of anything that can be seen in this release changes by a "
             f"factor of at most e^{epsilon:g} = {factor:.4g}, but for an excess of at most {self.delta:g}: "
-            f"({epsilon:g}, {self.delta:g})-differential privacy for one record, {self.adjacency} adjacency.{earlier}"
+            f"({epsilon:g}, {self.delta:g})-differential privacy for {self.protects}, {self.adjacency} adjacency."
+            f"{self._whose}{earlier}"
         )
+
+    @property
+    def _whose(self) -> str:
+        if self.unit is None:
+            return ""
+        records = self.unit.records
+        count = "1 record of each counts" if records == 1 else f"{records} records of each count"
+        return f" Column {self.unit.column} tells persons apart; {count} at most."
 
     @property
     def remainder(self) -> str:
@@ -141,7 +174,7 @@ class PrivacyStatement(_Content):
         left = 1 - self.units_spent / self.units_budget
         if left < 0.001:
             return "The whole budget is spent."
-        from sfumato.privacy.accounting import epsilon_of  # it needs scipy; a receiver need not
+        from sfumato.privacy.accounting import epsilon_of
 
         spent = epsilon_of(self.mu, self.delta) if self.units_spent else 0.0
         return f"{left:.1%} of the budget is left: what was spent is epsilon {spent:.4g} at the same delta."
@@ -149,7 +182,8 @@ class PrivacyStatement(_Content):
     @property
     def not_protected(self) -> tuple[str, ...]:
         """What this promise does not cover."""
-        return (*_ALWAYS_OPEN, *_ALSO_OPEN[self.adjacency])
+        whose = _OPEN_BY_PERSON if self.unit else _OPEN_BY_RECORD
+        return (*_ALWAYS_OPEN, whose, *_ALSO_OPEN[self.adjacency])
 
     @property
     def hash(self) -> str:
@@ -166,14 +200,16 @@ class PrivacyStatement(_Content):
         return cls.model_validate(content)
 
 
-def item_of(measurement: Measurement, adjacency: Adjacency) -> Item:
-    """The line of the statement that follows from a measurement, recomputed from its statistic and mu."""
-    statistic = measurement.statistic
-    sensitivity = statistic.sensitivity(adjacency)
+def item_of(measurement: Measurement, adjacency: Adjacency, unit: Unit | None) -> Item:
+    """The line of the statement that follows from a measurement, recomputed from its statistic and mu.
+
+    Of a person so many records count as the unit says, so all but the noise is that many times what it is for one.
+    """
+    statistic, records = measurement.statistic, unit.records if unit else 1
     return Item(
         what=statistic.title,
-        sensitivity=sensitivity,
-        mu=measurement.mu,
+        sensitivity=records * statistic.sensitivity(adjacency),
+        mu=records * measurement.mu,
         sigma=measurement.sigma,
-        units=units_of(measurement.mu),
+        units=records**2 * units_of(measurement.mu),
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.custodian import release
+from sfumato.custodian import counted, release
 from sfumato.measurement import Measurement
 from sfumato.mechanisms.mixture import plan_mixture
 from sfumato.privacy.accounting import Budget
@@ -97,8 +97,9 @@ def release_with_bought_bounds(records: Records, terms: Terms, share: float) -> 
     reserved = book.reserve(terms.dataset, adjacency, budget.units, detail) if book else None
     reservation = reserved.hash if reserved else None
 
-    bounds, bought = buy_bounds(records.X, purchase, adjacency, noise)
-    made = _mixture(records, terms, bounds, purchase.rest, None)
+    with counted(book, terms.dataset, budget):
+        bounds, bought = buy_bounds(records.X, purchase, adjacency, noise)
+        made = _mixture(records, terms, bounds, purchase.rest, None)
     before = Before(what="bounds that were bought from the same records", units=purchase.units, epsilon=budget.epsilon)
     known = made.statement.model_copy(update={"reservation": reservation, "before": before})
     made = replace(made, statement=known)

@@ -53,9 +53,9 @@ class _Stored:
         return found.reshape(len(found), self.width)
 
 
-def is_array_file(path: Path) -> bool:
+def is_array_file(path: str | Path) -> bool:
     """Whether a path leads to one."""
-    return path.is_file() and path.suffix.lower() in SUFFIXES
+    return Path(path).is_file() and Path(path).suffix.lower() in SUFFIXES
 
 
 def header_shapes(path: Path) -> dict[str, tuple[pa.DataType, tuple[int, ...]]]:
@@ -121,10 +121,21 @@ def _places(stored: dict[str, _Stored], schema: Schema, path: Path) -> dict[str,
             raise DataError(f"{path} has no array {_names_of(column)[-1]!r}; name one so, or correct the schema")
         _check(array, len(column.names), column.name, path)
         places |= {name: (array, j) for j, name in enumerate(column.names)}
+    if schema.unit:
+        places[schema.unit.column] = _of_persons(stored, schema.unit.column, path), 0
     return places
 
 
+def _of_persons(stored: dict[str, _Stored], name: str, path: Path) -> _Stored:
+    if name not in stored:
+        raise DataError(f"{path} has no array {name!r}, which says whose record it is; save one, or correct the schema")
+    _check(stored[name], 1, name, path)
+    return stored[name]
+
+
 def _places_in_one(stored: dict[str, _Stored], schema: Schema, path: Path) -> dict[str, tuple[_Stored, int]]:
+    if schema.unit:
+        raise DataError(f"{path} holds one array and cannot say whose record it is; save the arrays as .npz")
     _check(stored[""], len(schema.by_name), "the schema", path)
     return {name: (stored[""], j) for j, name in enumerate(schema.by_name)}
 

@@ -8,7 +8,6 @@ character of the same number, line ends as line feeds, and a line feed at the en
 import csv
 import io
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,22 +15,23 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from sfumato.errors import DataError
+from sfumato.sources.places import Place
 
 LONGEST_LINE = 1 << 23  # in bytes
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, at the beginning of some files
 
 
-def names_in(file: Path, delimiter: str) -> list[str]:
+def names_in(file: Place, delimiter: str) -> list[str]:
     """The names in the header line."""
     try:
-        with pa.input_stream(file) as stream:
+        with file.stream() as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
             return next(csv.reader(text, delimiter=delimiter), [])
     except (pa.ArrowException, OSError, csv.Error) as error:
         raise DataError(f"{file} cannot be read as CSV ({type(error).__name__}); check the file") from None
 
 
-def batches_in(file: Path, delimiter: str, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+def batches_in(file: Place, delimiter: str, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     """The records, with the named columns as bytes.
 
     An empty field is a null. A line with more or fewer fields than the header is no record.
@@ -72,8 +72,8 @@ def _bytes(array: pa.Array) -> pa.Array:
 class _PlainStream(io.RawIOBase):
     """The bytes of a file as characters of the same number, in UTF-8, with line feeds for line ends, one at the end."""
 
-    def __init__(self, file: Path) -> None:
-        self._stream = pa.input_stream(file)
+    def __init__(self, file: Place) -> None:
+        self._stream = file.stream()
         self._raw = self._stream.read(len(_MARK)).removeprefix(_MARK)
         self._plain = self._last = b""
         self._ended = False

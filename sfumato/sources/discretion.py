@@ -29,9 +29,8 @@ def discreet(work: Callable[P, R]) -> Callable[P, R]:
         except BaseException as error:  # noqa: BLE001 - whatever it is, it may quote a row; polars panics are no Exception
             kind = type(error).__name__
         raise DataError(
-            f"the private table could not be read to its end ({kind}); check the storage and the file's format. "
-            "Details are withheld because they could quote a row. "
-            "What the ledger reserved for this release, if anything, stays spent"
+            f"the private table could not be read to its end ({kind}); check the storage, its format, the connection "
+            "and the room for temporary files. Details are withheld because they could quote a row"
         )
 
     return quiet

@@ -19,10 +19,12 @@ from sfumato.statistics import Statistic
 class MemorySource:
     """The records of a frame. Each column is encoded once, when it is first asked for."""
 
+    unit = None
+
     def __init__(self, data: Any, schema: Schema) -> None:
         self.header = header_of(data, schema)
         self._data, self._names, self._encoder = data, list(schema.by_name), Encoder(schema)
-        storage = to_arrow(empty(data), self._names).schema
+        storage = to_arrow(empty(data), list(schema.read)).schema
         check_storage({field.name: field.type for field in storage}, schema, "the table")
 
     @cached_property
@@ -44,3 +46,10 @@ class MemorySource:
         for records, codes in zip(self._records, self._codes, strict=True):
             codes.update(self._encoder.encode(records, [name for name in names if name not in codes]).codes)
             yield Batch(records.num_rows, {name: codes[name] for name in names})
+
+    def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """Every record as it is stored. Private: only what bounds the records of a person may call it."""
+        yield from to_arrow(self._data, list(names)).to_batches(max_chunksize=ROWS_AT_ONCE)
+
+    def close(self) -> None:
+        """See `Source`."""

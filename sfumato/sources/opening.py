@@ -1,5 +1,6 @@
 """From what a user has to a source."""
 
+import secrets
 from pathlib import Path
 
 import pyarrow.dataset
@@ -7,26 +8,43 @@ import pyarrow.dataset
 from sfumato.encoding.frames import kind_of
 from sfumato.errors import DataError
 from sfumato.schema import Schema
-from sfumato.sources import array_files, files
+from sfumato.sources import array_files, files, spark
+from sfumato.sources.batches import StreamSource
+from sfumato.sources.databases import Database, of_database
 from sfumato.sources.memory import MemorySource
+from sfumato.sources.people import PeopleSource
 from sfumato.sources.source import Source
 
 
-def open_source(data: object, schema: Schema) -> Source:
-    """The source of a path, an Arrow table or dataset, a pandas or a polars frame.
+def open_source(data: object, schema: Schema, key: bytes | None = None) -> Source:
+    """The source of a path, a database, an Arrow table or dataset, a pandas, polars or Spark frame.
+
+    Where the schema has a `unit`, no person counts more often than it allows; `key` decides which of their records
+    count, by default a fresh one.
 
     Edge cases
         A column of the schema that the header lacks, an unreadable file, something else: `DataError`. Only headers are
         read.
     """
+    key = key or secrets.token_bytes(32)
+    if spark.is_frame(data):
+        return spark.SparkSource(data, schema, key)
+    source = _local(data, schema)
+    return PeopleSource(source, schema, schema.unit, key) if schema.unit else source
+
+
+def _local(data: object, schema: Schema) -> StreamSource | MemorySource:
     if isinstance(data, str | Path):
-        path = Path(data)
-        return (array_files.of_arrays if array_files.is_array_file(path) else files.of_path)(path, schema)
+        arrays = array_files.is_array_file(data)
+        return array_files.of_arrays(Path(data), schema) if arrays else files.of_path(data, schema)
+    if isinstance(data, Database):
+        return of_database(data, schema)
     if isinstance(data, pyarrow.dataset.Dataset):
         return files.of_dataset(data, schema)
     if kind_of(data) is not None:
         return MemorySource(data, schema)
     raise DataError(
         f"a {type(data).__name__} cannot be released; "
-        "give a path to Parquet, CSV or numpy files, an Arrow table or dataset, or a pandas or polars frame"
+        "give a path to Parquet, CSV or numpy files, a database, an Arrow table or dataset, or a frame of pandas, "
+        "polars or Spark"
     )

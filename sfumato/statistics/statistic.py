@@ -27,7 +27,8 @@ class Statistic(Protocol):
         The sum over two batches is the sum of the two sums, and a record's part is a function of that record alone, to
         the last bit: integers, or IEEE arithmetic on single values, never a product whose rounding depends on other
         rows. For every pair of tables that differ by one change of the adjacency, with w the weight of each block,
-        sqrt(sum of (w * move of the block)^2) <= sensitivity(adjacency).
+        sqrt(sum of (w * move of the block)^2) <= sensitivity(adjacency). That of add-remove is not above that of
+        replace, so that a person whose records are replaced may come to have fewer or more of them.
     Edge cases
         No batch makes it raise: encoding has given every value a code.
     """

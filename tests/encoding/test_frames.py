@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.encoding import Encoder, Header, dress
-from sfumato.encoding.frames import _text, header_of, kind_of, to_arrow
+from sfumato.encoding.frames import header_of, kind_of, text_of_object, to_arrow
 from sfumato.errors import DataError, RequestError
 from sfumato.schema import Schema
 
@@ -252,7 +252,7 @@ OBJECTS = [
 
 @pytest.mark.parametrize(("value", "text"), OBJECTS, ids=map(str, range(len(OBJECTS))))
 def test_python_objects_as_text(value, text):
-    assert _text(value) == text
+    assert text_of_object(value) == text
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "timedelta64[ns]", "period[D]"])

@@ -8,7 +8,7 @@ import pytest
 from sfumato.errors import LedgerError, OverBudget
 from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.ledger import Ledger, default_path, held_against
+from sfumato.privacy.ledger import Currency, Ledger, default_path, held_against
 
 ADD_REMOVE, REPLACE, LABEL = Adjacency
 
@@ -130,9 +130,9 @@ def test_a_release_costs_something(ledger):
 class TestAdjacencies:
     """Releases under different adjacencies are different currencies."""
 
-    def test_what_a_release_gives_under_another_adjacency(self):
-        table = [[held_against(release, limit) for limit in Adjacency] for release in Adjacency]
-        assert table == [[1, 4, 4], [None, 1, 1], [None, None, 1]]
+    @pytest.mark.parametrize("unit", [None, "patient_id"])
+    def test_what_a_release_gives_under_another_adjacency(self, unit):
+        assert exchange(unit, unit) == [[1, 4, 4], [None, 1, 1], [None, None, 1]]
 
     def test_add_remove_counts_fourfold_against_a_replace_limit(self, ledger):
         limit = Budget(1.0, 1e-6)
@@ -142,7 +142,7 @@ class TestAdjacencies:
         with pytest.raises(OverBudget, match="the replace limit"):
             ledger.reserve("clinic", ADD_REMOVE, limit.units // 8, {})
         ledger.reserve("clinic", ADD_REMOVE, limit.units // 16, {})
-        spent = {account.adjacency: account.spent for account in ledger.accounts("clinic")}
+        spent = {account.currency.adjacency: account.spent for account in ledger.accounts("clinic")}
         assert spent[REPLACE] == 4 * (limit.units // 8) + limit.units // 4 + 4 * (limit.units // 16)
 
     def test_a_release_that_promises_nothing_under_the_limit_is_refused(self, ledger):
@@ -159,6 +159,52 @@ class TestAdjacencies:
             ledger.reserve("clinic", ADD_REMOVE, 1, {})
         add_remove, label = ledger.accounts("clinic")
         assert (add_remove.uncounted, label.uncounted) == (1, 0)
+
+
+def exchange(release_unit, limit_unit):
+    """What releases count against limits, for every two adjacencies."""
+    return [
+        [held_against(Currency(release, release_unit), Currency(limit, limit_unit)) for limit in Adjacency]
+        for release in Adjacency
+    ]
+
+
+class TestPersons:
+    """A person's promise is worth something to a record, a record's nothing to a person."""
+
+    def test_what_a_release_by_person_gives_to_records(self):
+        """One record more or less replaces the records of its person."""
+        assert exchange("patient_id", None) == [[4, 4, 4], [None, 1, 1], [None, None, 1]]
+
+    def test_other_persons_are_not_protected(self):
+        nothing = [[None] * 3] * 3
+        assert exchange(None, "patient_id") == exchange("household", "patient_id") == nothing
+
+    def test_a_limit_by_person_refuses_releases_by_record(self, ledger):
+        limit = Budget(1.0, 1e-6)
+        ledger.set_limit("clinic", limit, unit="patient_id")
+        with pytest.raises(OverBudget, match=r"the add-remove by patient_id limit of .* promises nothing there"):
+            ledger.reserve("clinic", ADD_REMOVE, 1, {})
+        ledger.reserve("clinic", ADD_REMOVE, limit.units, {}, "patient_id")
+        with pytest.raises(OverBudget, match="the add-remove by patient_id limit of dataset 'clinic' leaves 0 "):
+            ledger.reserve("clinic", ADD_REMOVE, 1, {}, "patient_id")
+        (account,) = ledger.accounts("clinic")
+        assert (account.currency, account.spent) == (Currency(ADD_REMOVE, "patient_id"), limit.units)
+
+    def test_a_release_by_person_counts_fourfold_against_records(self, ledger):
+        limit = Budget(1.0, 1e-6)
+        ledger.set_limit("clinic", limit)
+        ledger.reserve("clinic", ADD_REMOVE, limit.units // 4, {}, "patient_id")
+        with pytest.raises(OverBudget, match="the add-remove limit"):
+            ledger.reserve("clinic", ADD_REMOVE, 4, {})
+
+    def test_entries_by_person_are_of_their_own_kinds(self, ledger):
+        """So that a version that does not know persons refuses the ledger rather than counting them as records."""
+        ledger.set_limit("clinic", Budget(1.0, 1e-6), unit="patient_id")
+        reservation = ledger.reserve("clinic", ADD_REMOVE, 1, {"mechanism": "tables"}, "patient_id")
+        ledger.commit(reservation, "abc")
+        assert [entry.kind for entry in ledger.entries()] == ["limit by person", "reserve by person", "commit"]
+        assert [account.releases for account in ledger.accounts()] == [1]
 
 
 def test_threads_at_once_do_not_overspend(ledger):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sfumato.encoding import Encoder
 from sfumato.schema import Schema
 from sfumato.sources import csv_files, open_source
+from sfumato.sources.places import Place
 from sfumato.statistics import Cells, Grid
 
 SCHEMA = Schema.from_content(
@@ -98,7 +99,7 @@ def test_the_stream_is_the_file_in_another_guise(tmp_path):
     text = bytes(range(256)) * 50 + b"\r\n\r\r\nend\r"
     (tmp_path / "t.csv").write_bytes(text)
     for size in (1, 2, 7, 1000):
-        stream = csv_files._PlainStream(tmp_path / "t.csv")
+        stream = csv_files._PlainStream(Place.of(tmp_path / "t.csv"))
         parts = []
         while part := stream.read(size):
             parts.append(part)

@@ -1,0 +1,88 @@
+"""A PostgreSQL server as a stream of Arrow batches, through ADBC."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.encoding.reading import as_numbers, family
+from sfumato.sources.batches import ROWS_AT_ONCE
+from sfumato.sources.sql import driver, header, quoted, select
+
+# Text comes as UTF-8, whatever the server stores; only bytes of no known encoding stay as they are.
+_ENCODING = "case current_setting('server_encoding') when 'SQL_ASCII' then 'SQL_ASCII' else 'UTF8' end"
+_BEGIN = (
+    "begin transaction isolation level repeatable read, read only",
+    "set local idle_in_transaction_session_timeout to 0",  # a model may be fitted between two sums
+    f"select set_config('client_encoding', {_ENCODING}, true)",
+)
+
+
+class PostgreSQL:
+    """See `Connection`. How libpq finds a password, a service or a certificate is its own business.
+
+    Edge cases, what is read
+        numeric, money              a float64, as from any decimal; infinite and NaN as they are
+        char(n), uuid, an enum      text, of char(n) without the blanks at its end
+        a domain                    what lies under it
+        an infinite day or moment   one before or after all others
+        other types                 refused where the schema names the column
+    """
+
+    def __init__(self, address: str, rows: str) -> None:
+        self._connection = driver("adbc_driver_postgresql.dbapi").connect(address, autocommit=True)
+        self._rows = rows
+
+    def begin(self) -> None:
+        """See `Connection`."""
+        with self._connection.cursor() as cursor:
+            for statement in _BEGIN:
+                cursor.execute(statement)
+
+    @cached_property
+    def _fields(self) -> list[pa.Field]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(header(self._rows))
+            return list(cursor.fetch_record_batch().schema)
+
+    @property
+    def columns(self) -> list[tuple[str, pa.DataType]]:
+        """See `Connection`."""
+        return [(field.name, _plainly(field)[1]) for field in self._fields]
+
+    def read(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """See `Connection`."""
+        ways = {field.name: _plainly(field) for field in self._fields}
+        expressions = [ways[name][0].format(quoted(name)) for name in names]
+        with self._connection.cursor() as cursor:
+            cursor.execute(select(expressions, self._rows))
+            for batch in cursor.fetch_record_batch():
+                for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+                    part = batch.slice(start, ROWS_AT_ONCE)
+                    columns = [_as(ways[name][1], column) for name, column in zip(names, part.columns, strict=True)]
+                    yield pa.RecordBatch.from_arrays(columns, list(names))
+
+    def close(self) -> None:
+        """See `Connection`."""
+        with suppress(Exception):
+            self._connection.close()
+
+
+def _plainly(field: Any) -> tuple[str, pa.DataType]:
+    """How a column of this declared type is asked for, and the plain type that it then has."""
+    declared = (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
+    if declared in ("numeric", "money"):
+        return "{}::numeric::text", pa.float64()
+    if declared == "uuid" or (family(field.type) == "text" and declared != "bytea"):
+        return "{}::text", pa.string()
+    if family(field.type) in ("day", "moment"):  # the driver takes infinity for a day long ago
+        return "case {0} when 'infinity' then '20000-01-01' else {0} end", field.type
+    return "{}", field.type
+
+
+def _as(storage: pa.DataType, column: pa.Array) -> pa.Array:
+    """A number that had to come as text is a number again."""
+    numbers_as_text = pa.types.is_float64(storage) and family(column.type) == "text"
+    return pa.array(as_numbers(column), from_pandas=True) if numbers_as_text else column

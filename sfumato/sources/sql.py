@@ -1,0 +1,70 @@
+"""The little SQL that PostgreSQL, SQLite and DuckDB understand alike, and what is asked of a connection to one."""
+
+import importlib
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from sfumato.errors import DataError, RequestError
+
+_NAME = r'"(?:[^"]|"")+"|[^".]+'
+
+
+class Connection(Protocol):
+    """A connection to some rows of a database, opened by an address and the rows as SQL.
+
+    Formal guarantees that a class must keep
+        After `begin` every read sees the same snapshot of the rows, and nothing can be written. Names and types of
+        columns come from declarations, never from rows.
+    """
+
+    def begin(self) -> None:
+        """Pin the snapshot."""
+
+    @property
+    def columns(self) -> Sequence[tuple[str, pa.DataType]]:
+        """All columns with their declared types; null where none is declared."""
+
+    def read(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """The named columns of all rows, batch by batch. One reading at a time."""
+
+    def close(self) -> None:
+        """Let go, whatever has happened; never raises."""
+
+
+def driver(module: str) -> Any:
+    """The library that speaks to a database."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        library = module.split(".")[0].replace("_", "-")
+        raise DataError(f"{library} is not installed; run: pip install 'sfumato[sql]'") from None
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it, whatever letters it has."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def rows_of_table(table: str) -> str:
+    """The rows of `table`, `schema.table` or `"a name with a . in it"`, as SQL. Names are taken as they are stored."""
+    if not re.fullmatch(rf"(?:{_NAME})(?:\.(?:{_NAME}))*", table):
+        raise RequestError(f'table: {table!r} is no name; write table or schema.table, with "" around odd names')
+    return ".".join(name if name.startswith('"') else quoted(name) for name in re.findall(_NAME, table))
+
+
+def rows_of_query(query: str) -> str:
+    """What a query finds, as SQL. Its last line may be a comment."""
+    return f"(\n{query.strip().removesuffix(';')}\n) as sfumato_rows"
+
+
+def select(expressions: Sequence[str], rows: str) -> str:
+    """The statement that reads expressions from rows."""
+    return f"select {', '.join(expressions)} from {rows}"  # noqa: S608 - names are quoted, and the query is the user's
+
+
+def header(rows: str) -> str:
+    """The statement that finds all columns and no row."""
+    return f"{select(['*'], rows)} limit 0"

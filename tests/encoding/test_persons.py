@@ -1,0 +1,56 @@
+"""Whose record it is: the same bytes for the same person, however an id is stored."""
+
+import datetime as dt
+import decimal
+import uuid
+
+import pyarrow as pa
+import pytest
+
+from sfumato.encoding.persons import person_type_fits, persons
+
+SAME = {
+    "int64": pa.array([7, None, -3, 2**53 + 2]),
+    "int16 in part": pa.array([7, None, -3, 9], pa.int16()),
+    "uint64": pa.array([7, None, 2**64 - 1, 9], pa.uint64()),
+    "float64": pa.array([7.0, float("nan"), -3.0, 2.0**53 + 2]),
+    "float32": pa.array([7.0, None, -3.0, 8.0], pa.float32()),
+    "decimal": pa.array([decimal.Decimal("7.00"), None, decimal.Decimal("-3.00"), decimal.Decimal("8.50")]),
+    "text": pa.array(["7", "", "-3", "8"]),
+    "bytes": pa.array([b"7", None, b"-3", b"\xff"]),
+    "large text": pa.array(["7", None, "-3", "8"], pa.large_string()),
+    "dictionary": pa.array(["7", None, "-3", "7"]).dictionary_encode(),
+    "dictionary of numbers": pa.array([7, None, -3, 7]).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("array", SAME.values(), ids=SAME)
+def test_a_number_is_its_digits_and_nobody_is_null(array):
+    assert person_type_fits(array.type)
+    first, second, *_ = persons(array).to_pylist()
+    assert (first, second) == (b"7", None)
+
+
+def test_other_values_keep_themselves_apart():
+    assert persons(SAME["uint64"]).to_pylist()[2] == b"18446744073709551615"
+    assert persons(SAME["float64"]).to_pylist()[2:] == [b"-3", b"9007199254740994"]
+    assert persons(SAME["decimal"]).to_pylist()[2:] == [b"-3", b"8.5"]
+    assert persons(SAME["bytes"]).to_pylist()[3] == b"\xff"
+    halves = persons(pa.array([0.5, 0.25, 1e300, float("inf"), 0.5])).to_pylist()
+    assert len(set(halves)) == 4
+    assert halves[0] == halves[4]
+
+
+def test_days_and_uuids_name_persons():
+    assert persons(pa.array([dt.date(2024, 2, 29)])).to_pylist() == [b"2024-02-29"]
+    one = uuid.uuid4()
+    stored = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([one.bytes], pa.binary(16)))
+    assert person_type_fits(pa.uuid())
+    assert persons(stored).to_pylist() == [one.bytes]
+
+
+@pytest.mark.parametrize(
+    "storage", [pa.timestamp("us"), pa.list_(pa.int64()), pa.duration("s"), pa.struct([])], ids=str
+)
+def test_other_types_cannot_tell_persons_apart(storage):
+    assert not person_type_fits(storage)

@@ -1,0 +1,89 @@
+"""A small table for every mechanism and every kind of question that it asks, with persons who have several records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import sfumato
+from tests.conftest import MIXED, make_table
+
+ID = "person"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A release that some table and settings make."""
+
+    schema: sfumato.Schema
+    table: pa.Table
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def by_person(self, records: int = 3) -> "Case":
+        """The same, protecting persons."""
+        unit = {"unit": {"column": ID, "records": records}}
+        return Case(sfumato.Schema.from_content(self.schema.to_content() | unit), self.table, self.settings)
+
+    def release(self, data: Any = None, **more: Any) -> sfumato.Release:
+        """Of the table, or of other data in its place."""
+        settings = {"epsilon": 4.0, "delta": 1e-5, "ledger": None, "seed": 1, **self.settings, **more}
+        return sfumato.release(self.table if data is None else data, self.schema, **settings)
+
+
+def _owned(table: pa.Table) -> pa.Table:
+    """About three records a person, one person with a tenth of all, and some records of nobody."""
+    rng, rows = np.random.default_rng(7), len(table)
+    ids = np.where(rng.random(rows) < 0.1, rows, rng.integers(0, rows // 3, rows))
+    return table.append_column(ID, pa.array(ids, mask=rng.random(rows) < 0.02))
+
+
+def _numbers(rows: int) -> pa.Table:
+    rng = np.random.default_rng(0)
+    kind = rng.choice(3, rows, p=[0.5, 0.3, 0.2])
+    columns = {name: np.array([20, 45, 70])[kind] + 7 * rng.standard_normal(rows) for name in ("x", "y")}
+    return pa.table({**columns, "kind": np.array(["a", "b", "c"])[kind]})
+
+
+def _wide(rows: int) -> pa.Table:
+    """Pictures of a bar: many pixels are blank."""
+    rng = np.random.default_rng(0)
+    kind, place = rng.integers(0, 2, rows), rng.integers(2, 6, rows)
+    pictures = np.zeros((rows, 8, 8))
+    for row in range(rows):
+        if kind[row]:
+            pictures[row, 1:7, place[row]] = rng.integers(100, 256, 6)
+        else:
+            pictures[row, place[row], 1:7] = rng.integers(100, 256, 6)
+    pixels = {f"p_{j}": column for j, column in enumerate(pictures.reshape(rows, -1).T)}
+    return pa.table({**pixels, "kind": np.array(["-", "|"])[kind]})
+
+
+_KIND = "{name: kind, type: category, values: [a, b, c]}"
+_PLANE = "{name: x, type: number, bounds: [0, 100]}, {name: y, type: number, bounds: [0, 100]}"
+_PIXELS = '{name: "p_{0..63}", type: integer, bounds: [0, 255]%s}, {name: kind, type: category, values: ["-", "|"]}'
+
+
+def _schema(columns: str, more: str = "") -> sfumato.Schema:
+    return sfumato.Schema.from_yaml(f"{{sfumato: 1, name: t, columns: [{columns}]{more}}}")
+
+
+@cache
+def every_case() -> dict[str, Case]:
+    """Every mechanism, and every way that it goes."""
+    mixed, plane, wide = _owned(make_table(1_500)), _owned(_numbers(1_500)), _owned(_wide(600))
+    kinds, public = f"{_PLANE}, {_KIND}", ", target: kind, public_features: true"
+    return {
+        "tables": Case(sfumato.Schema.from_yaml(MIXED), mixed),
+        "tables, replace": Case(sfumato.Schema.from_yaml(MIXED), mixed, {"adjacency": "replace"}),
+        "tables, label": Case(sfumato.Schema.from_yaml(MIXED), mixed, {"adjacency": "label"}),
+        "mixture": Case(_schema(kinds, ", target: kind"), plane, {"mechanism": "mixture"}),
+        "mixture without classes": Case(_schema(_PLANE), plane, {"mechanism": "mixture"}),
+        "mixture, public features": Case(_schema(kinds, public), plane, {"mechanism": "mixture", "adjacency": "label"}),
+        "subspace": Case(_schema(_PIXELS % "", ", target: kind"), wide, {"mechanism": "subspace"}),
+        "subspace of pictures": Case(
+            _schema(_PIXELS % ", image: [8, 8]", ", target: kind"), wide, {"mechanism": "subspace"}
+        ),
+    }

@@ -1,0 +1,83 @@
+"""Files by address, through pyarrow's file systems; secrets have no place in one."""
+
+import gzip
+
+import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from sfumato.encoding import Encoder
+from sfumato.errors import DataError, RequestError
+from sfumato.mechanisms.tables.grids import fine_grid
+from sfumato.sources import open_source
+from sfumato.sources.files import header_types
+from sfumato.sources.places import Place, is_address
+from sfumato.statistics import Cells
+from tests.sources.test_sources import as_csv
+
+
+@pytest.fixture
+def cells(schema):
+    grids = {name: fine_grid(codes) for name, codes in Encoder(schema).columns.items()}
+    return Cells((("age", "ill"), ("job", "ill")), grids, "ill")
+
+
+@pytest.fixture
+def folder(tmp_path, table):
+    (tmp_path / "rows" / "year=2024").mkdir(parents=True)
+    pyarrow.parquet.write_table(table.slice(0, 150), tmp_path / "rows" / "a.parquet")
+    pyarrow.parquet.write_table(table.slice(150), tmp_path / "rows" / "year=2024" / "b.parquet")
+    for hidden in ("_temporary", ".old"):
+        (tmp_path / "rows" / hidden).mkdir()
+        pyarrow.parquet.write_table(table, tmp_path / "rows" / hidden / "c.parquet")
+    pyarrow.csv.write_csv(as_csv(table), tmp_path / "one.csv")
+    (tmp_path / "one.csv.gz").write_bytes(gzip.compress((tmp_path / "one.csv").read_bytes()))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["rows", "one.csv", "one.csv.gz"])
+def test_an_address_and_a_path_lead_to_the_same_records(folder, schema, cells, table, name):
+    expected = open_source(table, schema).sum(cells)
+    for where in (folder / name, f"file://{folder / name}"):
+        assert np.array_equal(open_source(where, schema).sum(cells), expected)
+    assert set(header_types(f"file://{folder / name}")) == set(table.column_names)
+
+
+def test_hidden_folders_hide_what_is_in_them(folder):
+    names = [file.path.removeprefix(str(folder)) for file in Place.of(folder / "rows").files]
+    assert names == ["/rows/a.parquet", "/rows/year=2024/b.parquet"]
+
+
+def test_a_hidden_folder_that_is_named_is_read(folder, schema, cells, table):
+    assert np.array_equal(
+        open_source(folder / "rows" / ".old", schema).sum(cells), open_source(table, schema).sum(cells)
+    )
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "s3://AKIA:topsecret@bucket/rows",
+        "s3://bucket/rows?access_key=x&secret_key=topsecret",
+        "abfs://account:topsecret@container/rows",
+        "hdfs://anna:topsecret@host/rows",
+    ],
+)
+def test_an_address_holds_no_secret(address, schema):
+    with pytest.raises(RequestError, match="holds a password or key; leave it out") as refused:
+        open_source(address, schema)
+    assert "topsecret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("address", ["nowhere://bucket/rows", "ftp://host/rows.csv"])
+def test_an_address_of_no_known_kind_is_refused(address, schema):
+    with pytest.raises(DataError, match="cannot be reached"):
+        open_source(address, schema)
+
+
+def test_what_is_an_address():
+    assert is_address("s3://bucket/key")
+    assert not is_address("rows/a.parquet")
+    assert not is_address("C:/rows/a.parquet")
+    assert is_address("postgresql://host/db")

@@ -1,0 +1,78 @@
+"""What is sent to Spark's workers, run here: the same sums for any cut, and errors that quote nothing."""
+
+import json
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.errors import DataError
+from sfumato.sources import open_source, spark_workers
+from sfumato.sources.lottery import Lottery
+from tests.conftest import make_table
+from tests.sources.test_spark import KEY, LONG, PEOPLE, SCHEMA, SHORT
+
+TOKEN = "zx81canary"
+TEXT = json.dumps(SCHEMA.to_content())
+
+
+def parts(table: pa.Table, names: tuple[str, ...]) -> list[pa.RecordBatch]:
+    return table.select(list(names)).combine_chunks().to_batches(max_chunksize=70)
+
+
+@pytest.mark.parametrize("statistic", [SHORT, LONG], ids=["short", "long"])
+def test_pieces_of_any_parts_add_up_to_the_sum(table, statistic):
+    read = partial(spark_workers.from_storage, TEXT, statistic.columns)
+    content = json.dumps(statistic.to_content())
+    parted = [[], *([part] for part in parts(table, statistic.columns))]
+    pieces = [piece for part in parted for piece in spark_workers.summed(content, read, iter(part))]
+    (merged,) = spark_workers.merged(iter(pieces))
+    total = np.concatenate([*spark_workers.added_up([merged]).values()])
+    assert total.tobytes() == open_source(table, SCHEMA).sum(statistic).tobytes()
+
+
+def test_codes_of_records_and_of_codes_are_the_same(table):
+    names = ("wage", "ill")
+    stored = partial(spark_workers.from_storage, TEXT, names)
+    once = [*spark_workers.encoded(stored, iter(parts(table, names)))]
+    twice = [*spark_workers.encoded(partial(spark_workers.from_codes, names), iter(once))]
+    (batch,) = open_source(table, SCHEMA).batches(names)
+    assert once == twice
+    assert np.array_equal(pa.Table.from_batches(once).column(0).to_numpy(), batch.codes["wage"])
+
+
+def test_tickets_are_those_of_the_lottery():
+    table = make_table(100).append_column("who", pa.array(np.arange(100) % 9))
+    lottery = Lottery(PEOPLE, PEOPLE.unit, KEY)
+    (part,) = table.select(list(lottery.columns)).combine_chunks().to_batches()
+    (drawn,) = spark_workers.drawn(json.dumps(PEOPLE.to_content()), KEY, iter([part]))
+    assert drawn.num_rows == 27
+    assert drawn.schema.names[:4] == ["person", "first", "second", "code 0"]
+    assert drawn.column("first").equals(lottery.draw(part).column("first"))
+
+
+def test_a_worker_says_what_it_runs():
+    (told,) = spark_workers.versions(iter([object()]))
+    assert told.to_pylist() == [{"python": spark_workers.python_version(), "sfumato": spark_workers.__version__}]
+
+
+def broken(*_records):
+    raise RuntimeError(TOKEN)
+    yield
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: spark_workers.encoded(broken, iter([1])),
+        lambda: spark_workers.encoded(lambda _: next(broken()), iter([1])),
+        lambda: spark_workers.merged(broken()),
+        lambda: spark_workers.drawn(TEXT, KEY, iter([])),
+    ],
+)
+def test_errors_quote_nothing(work):
+    with pytest.raises(DataError) as error:
+        list(work())
+    assert TOKEN not in str(error.value)
+    assert error.value.__context__ is None
