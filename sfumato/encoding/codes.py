@@ -11,10 +11,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.encoding import reading
@@ -29,6 +30,7 @@ Write = Callable[[FloatArray, NDArray[np.bool_]], pa.Array]
 STEPS = 2**20
 _SAME = 2.0**-22  # a value this near to an atom, relative to it, is the atom: float32 storage does not lose atoms
 _EPOCH = dt.datetime(1970, 1, 1)
+_ASTRAY, _ROUNDED = 2.0**-12, 2.0**-48  # far above the error of a logarithm in steps, and of a float64
 _SMALLEST_OF_LOG = 1e-4  # a log scale that starts at 0 or below grows from this share of the range on
 
 
@@ -117,15 +119,29 @@ class Listed:
 
     def encode(self, array: pa.Array) -> CodeArray:
         """See `Codes`."""
-        found = self._found(array)
-        absent = self.missing if self.missing is not None else self.otherwise
-        null = np.asarray(array.is_null(nan_is_null=True))
-        return np.where(null, absent, np.where(found < 0, self.otherwise, found)).astype(np.int32)
+        return _each_value_once(array, self._encode, self._absent)
+
+    def _encode(self, array: pa.Array) -> CodeArray:
+        code = self._of_places.take(self._found(array))
+        if self._absent != self.otherwise:
+            _put(self._absent, code, np.asarray(array.is_null(nan_is_null=True)))
+        return code
+
+    @cached_property
+    def _absent(self) -> int:
+        """The code of a null."""
+        return self.otherwise if self.missing is None else self.missing
+
+    @cached_property
+    def _of_places(self) -> CodeArray:
+        """The code of each place in the list; last, where place -1 leads, that of a value which is not listed."""
+        return np.append(np.arange(len(self.values)), self.otherwise).astype(np.int32)
 
     def _found(self, array: pa.Array) -> NDArray[np.int64]:
         """The place of each value in the list, -1 where it is not there."""
         if self.truth:
-            return np.nan_to_num(reading.as_truth(array), nan=-1).astype(np.int64)
+            truth = reading.as_truth(array)
+            return np.where(np.isnan(truth), -1, truth).astype(np.int64)
         return reading.positions(array, self.texts)
 
     def code_of(self, value: object) -> int | None:
@@ -142,6 +158,14 @@ class Listed:
     def width(self, codes: CodeArray) -> FloatArray:
         """See `Codes`."""
         return np.ones(len(codes))
+
+
+class _Atom(NamedTuple):
+    """The code of an atom, and the lowest and highest number that is it."""
+
+    code: int
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -176,16 +200,16 @@ class Measured:
         atoms, dated = tuple(getattr(column, "atoms", ())), column.type in ("date", "datetime")
         return cls(low, high, whole, log, dated, atoms, column.missing, place, read, write)
 
-    @property
+    @cached_property
     def _range(self) -> float:
         return self.high - self.low + self.whole
 
-    @property
+    @cached_property
     def exact(self) -> bool:
         """Whether every value has a code of its own."""
         return self.whole and self._range <= STEPS
 
-    @property
+    @cached_property
     def steps(self) -> int:
         """How many steps the scale has."""
         return int(self._range) if self.exact else len(self._table) - 1 if self._by_table else STEPS
@@ -208,7 +232,7 @@ class Measured:
         """The values at which steps begin; step number `steps` is the end of the last."""
         return self._table[step] if self._by_table else self.low + step * self._range / self.steps
 
-    @property
+    @cached_property
     def _by_table(self) -> bool:
         """Whether steps are uneven, so that values must be compared with a table of ends.
 
@@ -226,12 +250,12 @@ class Measured:
         alone = np.array(self.standing_out)  # each is a step of its own
         return np.unique(np.concatenate((np.ceil(ends), alone, alone + 1)))
 
-    @property
+    @cached_property
     def _log_start(self) -> float:
         """log(1 + (x - low) / start) is the scale: a plain logarithm where low is above 0."""
         return self.low if self.low > 0 else 1.0 if self.whole else _SMALLEST_OF_LOG * self._range
 
-    @property
+    @cached_property
     def growth(self) -> float:
         """How many times the start of a log scale its range is."""
         return self._range / self._log_start
@@ -276,14 +300,18 @@ class Measured:
 
     def encode(self, array: pa.Array) -> CodeArray:
         """See `Codes`."""
-        number = self.read(array)
-        unread = np.isnan(number)
-        if not unread.any():
-            return self._of_numbers(number)
-        absent = self.missing if self.missing is not None else self.otherwise
-        null = np.asarray(array.is_null(nan_is_null=True))
-        placed = np.where(unread, self.otherwise, self._of_numbers(np.where(unread, self.low, number)))
-        return np.where(null, absent, placed).astype(np.int32)
+        return _each_value_once(array, self._encode, self._absent)
+
+    def _encode(self, array: pa.Array) -> CodeArray:
+        code = self._of_numbers(self.read(array))
+        if self._absent != self.otherwise:
+            _put(self._absent, code, np.asarray(array.is_null(nan_is_null=True)))
+        return code
+
+    @cached_property
+    def _absent(self) -> int:
+        """The code of a null."""
+        return self.otherwise if self.missing is None else self.missing
 
     def number_of(self, value: object) -> float:
         """One public value as a number of this column's scale, NaN if it cannot be read."""
@@ -297,53 +325,102 @@ class Measured:
         return int(self._of_numbers(np.array([number]))[0]) if self.low <= number <= self.high else None
 
     def _of_numbers(self, number: FloatArray) -> CodeArray:
-        """The codes of numbers: the atom's, or the step's. Elementwise IEEE arithmetic: no value sees another."""
-        number = self._clamped(number)
+        """The codes of numbers: the atom's, or the step's; `otherwise` for NaN.
+
+        Elementwise IEEE arithmetic: no value sees another. The lowest and highest only tell what can be left out.
+        """
+        lowest, highest = number.min(initial=math.inf), number.max(initial=-math.inf)
+        if math.isnan(lowest):
+            unread = np.isnan(number)
+            code = self._of_numbers(np.where(unread, self.low + self._range / 3, number))  # any number would do
+            _put(self.otherwise, code, unread)
+            return code
+        if self.whole:
+            number = np.rint(number)
+        if not self.low <= lowest <= highest <= self.high:
+            number = number.clip(self.low, self.high)
+            lowest, highest = (min(max(end, self.low), self.high) for end in (lowest, highest))
         code = self._steps_of_clamped(number)
-        beside = np.flatnonzero(self._beside_atom[code]) if self.atoms else ()
-        for place, atom in enumerate(self.atoms if len(beside) else ()):
-            same = np.abs(number[beside] - atom) <= self._reach(atom)
-            code[beside[same]] = self.steps + place
+        for atom in self._atoms_around:
+            if atom.low <= highest and lowest <= atom.high:
+                same = (atom.low <= number) & (number <= atom.high)
+                if same.any():
+                    _put(atom.code, code, same)
         return code
+
+    @cached_property
+    def _atoms_around(self) -> "tuple[_Atom, ...]":
+        """The atoms. Of two that a value may be, it is the last."""
+        return tuple(
+            _Atom(self.steps + place, *_around(atom, self._reach(atom))) for place, atom in enumerate(self.atoms)
+        )
 
     def _reach(self, atom: float) -> float:
         """How far from an atom a value may lie and still be it; never further than a step."""
         step = self.steps_of(np.array([atom]))
         return min(_SAME * abs(atom), float(self.ends(step + 1)[0] - self.ends(step)[0]))
 
-    @cached_property
-    def _beside_atom(self) -> NDArray[np.bool_]:
-        """Which steps hold values that may be an atom."""
-        beside = np.zeros(self.steps, dtype=np.bool_)
-        for atom in self.atoms:
-            first, last = self.steps_of(np.array([atom - self._reach(atom), atom + self._reach(atom)]))
-            beside[first : last + 1] = True
-        return beside
-
     def steps_of(self, number: FloatArray) -> CodeArray:
         """The step in which each number lies."""
-        return self._steps_of_clamped(self._clamped(number))
-
-    def _clamped(self, number: FloatArray) -> FloatArray:
-        return np.clip(np.rint(number) if self.whole else number, self.low, self.high)
+        return self._steps_of_clamped((np.rint(number) if self.whole else number).clip(self.low, self.high))
 
     def _steps_of_clamped(self, number: FloatArray) -> CodeArray:
-        position = (number - self.low) * (self.steps / self._range)
-        if self.log and not self.exact:
-            position = np.log1p((number - self.low) / self._log_start)
-            position *= self.steps / math.log1p(self.growth)
-        step = np.clip(position.astype(np.int32), 0, self.steps - 1)
-        return self._corrected(step, number) if self._by_table else step
+        if self._by_table:
+            return self._steps_of_table(number)
+        place = number - self.low
+        if not self.exact:
+            place *= self.steps / self._range
+        step = place.astype(np.int32)
+        return np.minimum(step, self.steps - 1, out=step)
 
-    def _corrected(self, step: CodeArray, number: FloatArray) -> CodeArray:
-        """The step of the table in which each number lies. A guess is only a short cut: exact comparisons decide."""
-        ends = self._table
-        step -= (number < ends[step]) & (step > 0)
-        step += (number >= ends[step + 1]) & (step < self.steps - 1)
-        wrong = (number < ends[step]) | ((number >= ends[step + 1]) & (step < self.steps - 1))
-        if wrong.any():
-            step[wrong] = np.searchsorted(ends[1:-1], number[wrong], side="right")
+    def _steps_of_table(self, number: FloatArray) -> CodeArray:
+        """The step of the table in which each number lies.
+
+        Its place on the even scale, of which the table was made, tells. But a logarithm is not exact to the last bit:
+        near an end, and where whole numbers of one place lie in several steps, exact comparisons decide.
+        """
+        place = self._even_places(number)
+        step = np.minimum(place.astype(np.int32), STEPS - 1)
+        place -= np.maximum(np.rint(place), 1)  # from the nearest end; the first, the lower bound, is exact
+        doubtful = np.abs(place, out=place) <= self._margin
+        if self.whole:
+            step = self._steps_of_places.take(step)
+            doubtful |= step < 0
+        where = np.flatnonzero(doubtful)
+        if len(where):
+            step[where] = self._compared(np.maximum(step[where], ~step[where]), number[where])
         return step
+
+    def _even_places(self, number: FloatArray) -> FloatArray:
+        """`place_of` in steps, in few operations."""
+        place = number - self.low
+        if not self.log:
+            place *= STEPS / self._range
+            return place
+        place *= 1 / self._log_start
+        np.log1p(place, out=place)
+        place *= STEPS / math.log1p(self.growth)
+        return place
+
+    @cached_property
+    def _margin(self) -> float:
+        """How near to an end, in steps, the rounding of places and of the ends themselves might lead astray."""
+        start, length = (self._log_start, math.log1p(self.growth)) if self.log else (self._range, 1.0)
+        return _ASTRAY + _ROUNDED * STEPS / length * (1 + max(abs(self.low), abs(self.high)) / start)
+
+    @cached_property
+    def _steps_of_places(self) -> CodeArray:
+        """The step of the whole numbers in each even place; the complement of the first where they lie in several."""
+        ends = np.ceil(self.number_at(np.arange(STEPS + 1) / STEPS))
+        first, last = (np.searchsorted(self._table[1:-1], end, side="right") for end in (ends[:-1], ends[1:] - 1))
+        return np.where(first == last, first, ~first).astype(np.int32)
+
+    def _compared(self, guess: CodeArray, number: FloatArray) -> CodeArray:
+        """The step of the table in which each number lies, by exact comparisons; a good guess saves time."""
+        right = (number < self._table.take(guess + 1)) | (guess == self.steps - 1)
+        wrong = ~(right & (self._table.take(guess) <= number))
+        guess[wrong] = np.searchsorted(self._table[1:-1], number[wrong], side="right")
+        return guess
 
     def decode(self, codes: CodeArray, inside: FloatArray, limits: Limits = (None, None)) -> pa.Array:
         """See `Codes`."""
@@ -381,6 +458,34 @@ class Measured:
         step = np.concatenate(steps)[codes]
         left, right = self.ends(step), self.ends(step + 1)
         return (self.place_of(right) - self.place_of(left)) / (right - left)
+
+
+def _each_value_once(array: pa.Array, encode: Callable[[pa.Array], CodeArray], absent: int) -> CodeArray:
+    """The codes of an array; values that stand in a dictionary, or are true and false, are encoded once each."""
+    if pa.types.is_dictionary(array.type):
+        values, places = array.dictionary, array.indices
+    elif pa.types.is_boolean(array.type):
+        values, places = pa.array([False, True]), pc.cast(array, pa.int8())
+    else:
+        return encode(array)
+    codes = np.append(encode(values), np.int32(absent))
+    if places.null_count:
+        places = pc.fill_null(pc.cast(places, pa.int64()), len(codes) - 1)
+    looked_up: CodeArray = codes.take(places.to_numpy())
+    return looked_up
+
+
+def _around(value: float, reach: float) -> tuple[float, float]:
+    """The lowest and highest float64 that is no further from a value than this."""
+    low, high = value - reach, value + reach  # rounded, perhaps outwards
+    low = low if value - low <= reach else math.nextafter(low, value)
+    high = high if high - value <= reach else math.nextafter(high, value)
+    return low, high
+
+
+def _put(value: int, codes: CodeArray, where: NDArray[np.bool_]) -> None:
+    """Set some codes. Without branches, which cost much where a processor cannot foretell them."""
+    codes += where * (np.int32(value) - codes)
 
 
 def _one(value: object) -> pa.Array:

@@ -29,6 +29,26 @@ class Batch:
             yield Batch(min(rows, self.rows - start), codes)
 
 
+class _Encoded(Mapping[str, CodeArray]):
+    """The codes of some records. A column is encoded when it is first asked for: by the thread that counts it."""
+
+    def __init__(self, columns: Mapping[str, Codes], records: pa.RecordBatch, names: Iterable[str]) -> None:
+        self._columns, self._records = columns, records
+        self._codes: dict[str, CodeArray | None] = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> CodeArray:
+        codes = self._codes[name]
+        if codes is None:
+            codes = self._codes[name] = self._columns[name].encode(self._records.column(name))
+        return codes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._codes)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+
 class Encoder:
     """The public map between records and codes that a schema fixes."""
 
@@ -44,7 +64,7 @@ class Encoder:
     def encode(self, records: pa.RecordBatch, names: Iterable[str] | None = None) -> Batch:
         """The codes of each record, one record at a time: no statistic of the rows decides anything."""
         wanted = self.columns if names is None else names
-        return Batch(records.num_rows, {name: self.columns[name].encode(records.column(name)) for name in wanted})
+        return Batch(records.num_rows, _Encoded(self.columns, records, wanted))
 
     def decode(self, batch: Batch, rng: np.random.Generator, limits: Mapping[str, Limits] = NO_LIMITS) -> pa.Table:
         """A table in the plain type of each column.

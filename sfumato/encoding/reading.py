@@ -7,6 +7,7 @@ has a say in how another one is read. Which way is taken depends on the array's 
 import datetime as dt
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -27,6 +28,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _TRUE, _FALSE = {"true", "t", "yes", "y", "1"}, {"false", "f", "no", "n", "0"}
 
 
+@lru_cache
 def family(storage: pa.DataType) -> Family | None:
     """What kind of values a column of this Arrow type holds; None for lists, structs, durations and the like."""
     types = pa.types
@@ -56,7 +58,7 @@ def as_numbers(array: pa.Array) -> FloatArray:
         return _through_dictionary(array, as_numbers, math.nan)
     match family(array.type):
         case "boolean" | "number":
-            return _filled(pc.cast(array, pa.float64(), safe=False))
+            return _filled(array)
         case "text":
             return _each_text(array, _parsed_number)
     return _nothing(array)
@@ -99,8 +101,7 @@ def positions(array: pa.Array, listed: Sequence[str]) -> IntArray:
         return _through_dictionary(array, lambda values: positions(values, listed), -1)
     match family(array.type):
         case "text":
-            values, wanted = pc.cast(array, pa.large_binary()), [text.encode() for text in listed]
-            return _found(values, pa.array(wanted, pa.large_binary()))
+            return _found(pc.cast(array, pa.large_binary()), _in_bytes(tuple(listed)))
         case "boolean":
             values = pc.if_else(array, "true", "false")
             return _found(values, pa.array([text.lower() for text in listed]))
@@ -109,6 +110,11 @@ def positions(array: pa.Array, listed: Sequence[str]) -> IntArray:
         case "day":
             return _found(pc.cast(pc.cast(array, pa.date32(), safe=False), pa.string()), pa.array(listed))
     return np.full(len(array), -1)
+
+
+@lru_cache
+def _in_bytes(listed: tuple[str, ...]) -> pa.Array:
+    return pa.array([text.encode() for text in listed], pa.large_binary())
 
 
 def _not_nan(array: pa.Array) -> pa.Array:
@@ -124,7 +130,7 @@ def _number_if_plain(text: str) -> float | None:
 
 def _found(values: pa.Array, listed: pa.Array) -> IntArray:
     """Nulls are never found, not even where the list of numbers holds one for a text that is no number."""
-    place = pc.if_else(pc.is_valid(values), pc.index_in(values, listed), None)
+    place = pc.index_in(values, listed, skip_nulls=True)
     found: IntArray = pc.fill_null(pc.cast(place, pa.int64()), -1).to_numpy(zero_copy_only=False)
     return found
 
@@ -169,9 +175,10 @@ def _parsed_truth(text: bytes) -> float:
 
 
 def _filled(array: pa.Array) -> FloatArray:
-    """Numbers with NaN for null; Arrow does that by itself where it hands numbers over."""
-    numbers: FloatArray = pc.cast(array, pa.float64()).to_numpy(zero_copy_only=False)
-    return numbers
+    """Each number as a float64, NaN for null."""
+    numbers = array if pa.types.is_float64(array.type) else pc.cast(array, pa.float64(), safe=False)
+    filled: FloatArray = (pc.fill_null(numbers, math.nan) if numbers.null_count else numbers).to_numpy()
+    return filled
 
 
 def _null(array: pa.Array) -> NDArray[np.bool_]:

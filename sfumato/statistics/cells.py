@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from sfumato.privacy.adjacency import Adjacency
 from sfumato.statistics.grid import Grid
 from sfumato.statistics.statistic import Block, IntArray, register
 
-_RECORDS_AT_ONCE = 1 << 14
+_RECORDS_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -89,25 +89,32 @@ class Cells:
         A few thousand records at a time, so that what is looked up stays near the processor; tables that begin with the
         same columns share the number of that beginning.
         """
-        total = np.zeros(sum(block.size for block in self.blocks), dtype=np.int64)
+        sizes = [math.prod(self.shape(table)) for table in self.tables]
+        total = np.zeros(sum(sizes), dtype=np.int64)
+        tables = np.split(total, np.cumsum(sizes)[:-1])
+        wide = max(sizes, default=0) >= 2**31
         for part in batch.parts(_RECORDS_AT_ONCE, self.columns):
-            cells = {
-                name: self.grids[name].cell_of_code.take(codes).astype(np.int64) for name, codes in part.codes.items()
+            cells: dict[str, NDArray[Any]] = {
+                name: self.grids[name].cells_of(codes) for name, codes in part.codes.items()
             }
-            total += np.concatenate(self._counts(cells, part.rows))
+            if wide:
+                cells = {name: numbers.astype(np.int64) for name, numbers in cells.items()}
+            for counts, numbers in zip(tables, self._numbers(cells), strict=True):
+                counts += np.bincount(numbers, minlength=len(counts))
         return total
 
-    def _counts(self, cells: Mapping[str, IntArray], records: int) -> list[IntArray]:
-        counts, beginning, number = [], None, np.zeros(records, dtype=np.int64)
-        for table in self.tables:
-            *names, last = table
+    def _numbers(self, cells: Mapping[str, NDArray[Any]]) -> Iterator[NDArray[Any]]:
+        """The number of each record's cell in every table."""
+        beginning: list[str] = []
+        number: Any = 0
+        for *names, last in self.tables:
             if names != beginning:
-                beginning, number = names, np.zeros(records, dtype=np.int64)
+                beginning, number = names, 0
                 for name in names:
                     number = number * self.grids[name].size + cells[name]
-            size = self.grids[last].size
-            counts.append(np.bincount(number * size + cells[last], minlength=math.prod(self.shape(table))))
-        return counts
+            numbers = number * self.grids[last].size
+            numbers += cells[last]
+            yield numbers
 
     def split(self, values: NDArray[Any]) -> dict[tuple[str, ...], NDArray[Any]]:
         """The vector of a measurement, table by table, each in its shape."""

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+_PAGE = 7  # bits of a code that count within a page
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -34,7 +36,7 @@ class Grid:
         starts = np.flatnonzero(np.diff(cell_of_code, prepend=-1))
         return cls(tuple(starts.tolist()), tuple(cell_of_code[starts].tolist()), len(cell_of_code))
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many cells there are."""
         return max(self.cells) + 1
@@ -43,6 +45,29 @@ class Grid:
     def cell_of_code(self) -> NDArray[np.int32]:
         """The cell of every code."""
         return np.repeat(np.array(self.cells, dtype=np.int32), self._lengths)
+
+    def cells_of(self, codes: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The cell of each of these codes."""
+        cells, moved = self._pages
+        if not len(moved):
+            return cells.take(codes, mode="wrap")
+        place = moved.take(codes >> _PAGE, mode="wrap")
+        place += codes
+        return cells.take(place, mode="wrap")
+
+    @cached_property
+    def _pages(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """`cell_of_code` with equal pages kept once, to stay near the processor, and how far each page is moved."""
+        cells = np.repeat(np.array(self.cells, dtype=np.int32), self._lengths)
+        if self.codes <= 1 << 13:
+            return cells, np.zeros(0, dtype=np.int32)
+        pages: dict[bytes, int] = {}
+        which = [
+            pages.setdefault(cells[start : start + (1 << _PAGE)].tobytes(), len(pages))
+            for start in range(0, self.codes, 1 << _PAGE)
+        ]
+        moved = (np.array(which) - np.arange(len(which))) << _PAGE
+        return np.frombuffer(b"".join(pages), dtype=cells.dtype), moved.astype(np.int32)
 
     @property
     def _lengths(self) -> NDArray[np.int64]:
@@ -55,7 +80,9 @@ class Grid:
 
     def merged(self, groups: Sequence[int] | NDArray[np.integer[Any]]) -> "Grid":
         """The coarser grid in which cell c becomes groups[c]."""
-        return Grid.of_cells(np.asarray(groups)[self.cell_of_code])
+        cells = np.asarray(groups)[np.array(self.cells)]
+        first = np.flatnonzero(np.diff(cells, prepend=-1))
+        return Grid(tuple(np.array(self.starts)[first].tolist()), tuple(cells[first].tolist()), self.codes)
 
     def to_content(self) -> dict[str, Any]:
         """Plain lists."""

@@ -1,0 +1,116 @@
+"""One run of the benchmark of scale, in a process of its own: `python -m benchmarks.scale_engines ENGINE PATH COLUMNS`.
+
+Prints JSON: seconds and CPU seconds of each sum behind the door in the order in which they were asked for, seconds of
+the whole, and the peak of resident memory. What takes less than a second is repeated for so long, and the best counts;
+the repetitions are not part of the whole.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+
+import sfumato
+from benchmarks.scale_data import schema_of
+from sfumato.sources import batches, people, spark
+
+
+class Watch:
+    """Times of some work, each the best of a second."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.cpu: list[float] = []
+        self.repeated = 0.0
+
+    def best_of(self, work: Callable[[], Any]) -> Any:
+        """Do it, as often as there is time."""
+        runs: list[tuple[float, float]] = []
+        while not runs or sum(wall for wall, _ in runs) < 1:
+            wall, cpu = time.perf_counter(), time.process_time()
+            found = work()
+            runs.append((time.perf_counter() - wall, time.process_time() - cpu))
+        self.seconds.append(min(wall for wall, _ in runs))
+        self.cpu.append(min(cpu for _, cpu in runs))
+        self.repeated += sum(wall for wall, _ in runs[1:])
+        return found
+
+
+WATCH = Watch()
+
+
+def read(path: str, columns: int) -> None:
+    """Plain reading by pyarrow, of the same columns in the same batches."""
+    names = list(schema_of(columns).by_name)
+
+    def once() -> None:
+        with pyarrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+            for _ in file.iter_batches(batch_size=batches.ROWS_AT_ONCE, columns=names):
+                pass
+
+    WATCH.best_of(once)
+
+
+def release(path: str, columns: int) -> None:
+    """A whole release of tables."""
+    _release(path, schema_of(columns))
+
+
+def persons(path: str, columns: int) -> None:
+    """The same, by person."""
+    _release(path, schema_of(columns, by_person=True))
+
+
+def on_spark(path: str, columns: int) -> None:
+    """The same from Spark on this machine, started and warm."""
+    from sfumato.sources.spark_files import open_frame
+
+    schema = schema_of(columns)
+    frame = open_frame(path, schema)
+    for _ in spark.SparkSource(frame.limit(1_000), schema, b"").batches(tuple(schema.by_name)):
+        pass
+    _release(frame, schema)
+
+
+def _release(data: Any, schema: sfumato.Schema) -> None:
+    sfumato.release(data, schema, epsilon=1.0, mechanism="tables", ledger=None)
+
+
+ENGINES: dict[str, Callable[[str, int], None]] = {
+    "read": read,
+    "release": release,
+    "people": persons,
+    "spark": on_spark,
+}
+
+
+def watched(owner: Any) -> None:
+    """Write down how long each sum of a source takes."""
+    real = owner.sum
+    owner.sum = lambda self, statistic: WATCH.best_of(lambda: real(self, statistic))
+
+
+def main() -> None:
+    engine, path, columns = sys.argv[1:]
+    for owner in (batches.StreamSource, people.PeopleSource, spark.SparkSource):
+        watched(owner)
+    begin = time.perf_counter()
+    ENGINES[engine](path, int(columns))
+    whole = time.perf_counter() - begin - WATCH.repeated
+    told = {"seconds": whole, "sums": WATCH.seconds, "cpu of sums": WATCH.cpu, "MiB": _peak()}
+    os.write(1, json.dumps(told).encode())
+
+
+def _peak() -> float:
+    """Of this process alone, in MiB."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status["VmHWM"].split()[0]) / 1024
+
+
+if __name__ == "__main__":
+    main()
