@@ -42,6 +42,7 @@ STROKES = {
     "all passes, Spark": Stroke("#cf8d2e", 1.4, "5 3"),
     "dpmm's AIM": Stroke("#2f2a26", 1.4, "2 3"),
 }
+CLUSTER_ROWS, CLUSTER_CORES = 10**10, 100 * 16
 Results = dict[str, dict[str, Any]]
 
 
@@ -139,6 +140,19 @@ def print_table(runs: Results, rows: tuple[int, ...], columns: tuple[int, ...]) 
         print(f"slope of log time against log rows, {what}: {slope(runs, rows, seconds):.2f}")
 
 
+def print_reckoning(runs: Results, rows: tuple[int, ...]) -> None:
+    """What a cluster would take, if it did as this machine does."""
+    most = max(n for n in rows if name_of("spark", n, NARROW) in runs)
+    sums, cores = runs[name_of("spark", most, NARROW)]["sums"], len(os.sched_getaffinity(0))
+    for what, seconds in (("order one", sums[0]), ("pairs", sums[1]), ("all passes", sum(sums))):
+        hours = seconds * cores / most * CLUSTER_ROWS / 3_600
+        minutes = 60 * hours / CLUSTER_CORES
+        print(
+            f"{CLUSTER_ROWS:.0e} rows x {NARROW} columns on Spark, at the rate of {most:,} rows here, {what}: "
+            f"{hours:,.0f} core hours, {minutes:.1f} minutes on {CLUSTER_CORES:,} cores"
+        )
+
+
 def _peers(peer: dict[str, Any]) -> str:
     return f"{peer['seconds']:.0f} s" if "seconds" in peer else str(peer.get("failed", ""))
 
@@ -191,6 +205,7 @@ def main() -> None:
         kept.unlink(missing_ok=True)
     runs = measured(rows, columns, kept)
     print_table(runs, rows, columns)
+    print_reckoning(runs, rows)
     if kept:
         draw(picture(runs, rows), HERE / "scale.svg")
 

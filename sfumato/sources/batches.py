@@ -4,9 +4,12 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
+from threadpoolctl import ThreadpoolController
 
 from sfumato.encoding import Batch, Encoder, Header
 from sfumato.schema import Schema
@@ -15,6 +18,7 @@ from sfumato.sources.source import IntArray
 from sfumato.statistics import Statistic, size_of
 
 ROWS_AT_ONCE = 1 << 16
+_MOST_NUMBERS = 1 << 27  # in the batches and sums of all threads
 
 
 class StreamSource:
@@ -58,12 +62,15 @@ def sum_of(statistic: Statistic, batches: Iterable[Batch], threads: int | None =
     Whole numbers add up to the same in any order. A few batches are in memory at a time. The last one is counted here,
     so that a small table starts no thread.
     """
-    threads = threads or _cores()
+    threads = threads or _threads_for(statistic)
     total = np.zeros(size_of(statistic), dtype=np.int64)
     waiting: deque[Batch] = deque(maxlen=1)
     counting: deque[Future[IntArray]] = deque()
-    pool = ThreadPoolExecutor(threads)
-    try:
+    with ExitStack() as stack:
+        pool = ThreadPoolExecutor(threads)
+        stack.callback(pool.shutdown, cancel_futures=True)
+        if threads > 1:  # else every product would have threads of its own, and all of them wait for each other
+            stack.enter_context(_libraries().limit(limits=1, user_api="blas"))
         for batch in batches:
             if len(counting) >= threads:
                 total += counting.popleft().result()
@@ -71,15 +78,20 @@ def sum_of(statistic: Statistic, batches: Iterable[Batch], threads: int | None =
             waiting.append(batch)
         for part in counting:
             total += part.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
     for batch in waiting:
         total += statistic(batch)
     return total
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _threads_for(statistic: Statistic) -> int:
+    """All cores, or fewer where batches and sums are so large that they would fill the memory."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, max(1, _MOST_NUMBERS // (size_of(statistic) + ROWS_AT_ONCE * len(statistic.columns))))
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def _counted(statistic: Statistic, batch: Batch) -> IntArray:
