@@ -1,4 +1,4 @@
-"""Rows and columns without end: `python -m benchmarks.scale [--quick] [--fresh]`.
+"""Rows and columns without end: `python -m benchmarks.scale [--quick] [--fresh] [--most ROWS]`.
 
 Tables made by a generator are written to Parquet and released by `tables`, each run in a process of its own, beside
 plain reading of the same columns by pyarrow, the same release by person and on Spark, and dpmm's AIM where it finishes.
@@ -198,8 +198,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="up to a million rows and a hundred columns")
     parser.add_argument("--fresh", action="store_true", help="forget earlier runs")
+    parser.add_argument("--most", type=int, default=ROWS[-1], help="rows of the longest table")
     options = parser.parse_args()
-    rows, columns = (ROWS[:2], COLUMNS[:3]) if options.quick else (ROWS, COLUMNS)
+    up_to = tuple(n for n in ROWS if n <= options.most)
+    rows, columns = (ROWS[:2], COLUMNS[:3]) if options.quick else (up_to, COLUMNS)
     kept = None if options.quick else HERE / "scale.json"
     if kept and options.fresh:
         kept.unlink(missing_ok=True)

@@ -66,8 +66,15 @@ def in_files(table: pa.Table, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        (name, place)
+        for name in CASES
+        for place in PLACES
+        if not (name.endswith("by person") and place in ("spark 1", "spark 2"))  # 7 parts tell as much
+    ],
+)
 def test_every_place_gives_the_same_sums(name, place, stored):
     case = CASES[name]
     with closing(open_source(stored(case.table, place), case.schema, KEY)) as source:
@@ -75,7 +82,7 @@ def test_every_place_gives_the_same_sums(name, place, stored):
             assert source.sum(statistic).tobytes() == expected, statistic.title
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", [*PLACES[:5], "spark 2"])
 @pytest.mark.parametrize("name", ["mixture", "mixture, by person"])
 def test_every_place_gives_the_same_release(name, place, stored):
     case = CASES[name]
