@@ -331,28 +331,6 @@ def test_control_characters_of_a_bundle_do_not_reach_the_terminal(place, schema)
     assert "\x1b" not in shown.output
 
 
-def test_a_release_that_is_stopped_leaves_no_file(place):
-    """SIGTERM in the middle: the claimed room is given back, the reservation stands."""
-    code = (
-        "import os, signal; from sfumato.curator import Curator\n"
-        "Curator.measure = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
-        "from sfumato.cli import main; main()"
-    )
-    words = [
-        "release",
-        place / "t.parquet",
-        "--schema",
-        place / "s.yaml",
-        "--epsilon",
-        "1",
-        "--out",
-        place / "b.sfumato",
-    ]
-    done = subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=False)
-    assert done.returncode == 143, done.stderr
-    assert sorted(path.name for path in place.iterdir()) == ["ledger.sqlite", "s.yaml", "t.parquet"]
-
-
 def test_a_pipe_gets_no_bars_and_no_colours(place):
     words = [
         "release",

@@ -119,18 +119,7 @@ class Listed:
 
     def encode(self, array: pa.Array) -> CodeArray:
         """See `Codes`."""
-        return _each_value_once(array, self._encode, self._absent)
-
-    def _encode(self, array: pa.Array) -> CodeArray:
-        code = self._of_places.take(self._found(array))
-        if self._absent != self.otherwise:
-            _put(self._absent, code, np.asarray(array.is_null(nan_is_null=True)))
-        return code
-
-    @cached_property
-    def _absent(self) -> int:
-        """The code of a null."""
-        return self.otherwise if self.missing is None else self.missing
+        return _encoded(array, lambda values: self._of_places.take(self._found(values)), self.missing, self.otherwise)
 
     @cached_property
     def _of_places(self) -> CodeArray:
@@ -300,18 +289,7 @@ class Measured:
 
     def encode(self, array: pa.Array) -> CodeArray:
         """See `Codes`."""
-        return _each_value_once(array, self._encode, self._absent)
-
-    def _encode(self, array: pa.Array) -> CodeArray:
-        code = self._of_numbers(self.read(array))
-        if self._absent != self.otherwise:
-            _put(self._absent, code, np.asarray(array.is_null(nan_is_null=True)))
-        return code
-
-    @cached_property
-    def _absent(self) -> int:
-        """The code of a null."""
-        return self.otherwise if self.missing is None else self.missing
+        return _encoded(array, lambda values: self._of_numbers(self.read(values)), self.missing, self.otherwise)
 
     def number_of(self, value: object) -> float:
         """One public value as a number of this column's scale, NaN if it cannot be read."""
@@ -460,18 +438,27 @@ class Measured:
         return (self.place_of(right) - self.place_of(left)) / (right - left)
 
 
-def _each_value_once(array: pa.Array, encode: Callable[[pa.Array], CodeArray], absent: int) -> CodeArray:
-    """The codes of an array; values that stand in a dictionary, or are true and false, are encoded once each."""
+def _encoded(
+    array: pa.Array, of_values: Callable[[pa.Array], CodeArray], missing: int | None, otherwise: int
+) -> CodeArray:
+    """The codes of an array: those of its values, which know no nulls, then those of nulls.
+
+    Values that stand in a dictionary, or are true and false, are encoded once each.
+    """
+    absent = otherwise if missing is None else missing
+    values, places = array, None
     if pa.types.is_dictionary(array.type):
         values, places = array.dictionary, array.indices
     elif pa.types.is_boolean(array.type):
         values, places = pa.array([False, True]), pc.cast(array, pa.int8())
-    else:
-        return encode(array)
-    codes = np.append(encode(values), np.int32(absent))
+    codes = of_values(values)
+    if absent != otherwise:
+        _put(absent, codes, np.asarray(values.is_null(nan_is_null=True)))
+    if places is None:
+        return codes
     if places.null_count:
-        places = pc.fill_null(pc.cast(places, pa.int64()), len(codes) - 1)
-    looked_up: CodeArray = codes.take(places.to_numpy())
+        places = pc.fill_null(pc.cast(places, pa.int64()), len(codes))
+    looked_up: CodeArray = np.append(codes, np.int32(absent)).take(places.to_numpy())
     return looked_up
 
 

@@ -191,8 +191,8 @@ class PrivacyStatement(_Content):
         return hashlib.sha256(json.dumps(self.to_content(), sort_keys=True).encode()).hexdigest()
 
     def to_content(self) -> dict[str, Any]:
-        """Plain lists and dictionaries."""
-        return self.model_dump(mode="json")
+        """Plain lists and dictionaries; where there is no unit, as it was before there were any: hashes stay."""
+        return self.model_dump(mode="json", exclude=None if self.unit else {"unit"})
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> "PrivacyStatement":

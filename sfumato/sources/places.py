@@ -10,9 +10,7 @@ import pyarrow.fs
 from sfumato.errors import DataError, RequestError
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-_CREDENTIALS = re.compile(
-    r"//[^/@]*:[^/@]*@|[?&](access_key|secret_key|session_token|password|sas_token)=", re.IGNORECASE
-)
+_CREDENTIALS = re.compile(r"//[^/@]*:[^/@]*@|[?&][^=&]*(_key|secret|token|password)[^=&]*=", re.IGNORECASE)
 
 
 def is_address(where: str | Path) -> bool:

@@ -22,7 +22,7 @@ from sfumato.schema import Schema, Unit
 from sfumato.sources import spark_workers as workers
 from sfumato.sources.batches import ROWS_AT_ONCE
 from sfumato.sources.discretion import discreet
-from sfumato.sources.lottery import Lottery, code_name
+from sfumato.sources.lottery import NUMBERS, Lottery, code_name
 from sfumato.sources.source import IntArray
 from sfumato.sources.spark_session import adaptive_cache, check_workers, collected, mapped
 from sfumato.sources.spark_workers import PIECE, PIECES, plain_name
@@ -139,5 +139,5 @@ def _chosen(tickets: Any, unit: Unit) -> Any:
     from pyspark.sql import Window
     from pyspark.sql.functions import col, row_number
 
-    rank = row_number().over(Window.partitionBy("person").orderBy("first", "second"))
+    rank = row_number().over(Window.partitionBy("person").orderBy(*NUMBERS))
     return tickets.withColumn("rank", rank).where(col("rank") <= unit.records)

@@ -22,6 +22,12 @@ def test_json_goes_out_and_comes_back():
     assert again.hash == statement.hash
 
 
+def test_a_statement_without_a_unit_has_the_hash_that_older_ledgers_know():
+    statement = released()
+    assert "unit" not in statement.to_content()
+    assert PrivacyStatement.from_content(statement.to_content()).unit is None
+
+
 @pytest.mark.parametrize(
     "change",
     [

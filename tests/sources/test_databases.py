@@ -424,7 +424,7 @@ NO_SELECT = [
     "with gone as (delete from people returning *) select * from gone",
     "insert into people select * from people returning *",
     "create table copied as select * from people",
-    "copy people to '/tmp/sfumato-must-not-be-here'",
+    "copy people to 'must-not-be-here'",
     "pragma query_only",
     "begin",
 ]

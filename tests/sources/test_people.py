@@ -181,7 +181,7 @@ def test_the_mutant_whose_choice_sees_the_target_is_caught(monkeypatch):
 
     def sees_all(self, schema, unit, key):
         real(self, schema, unit, key)
-        self._steady = self._all
+        self._steady = [self._whole] * 2
 
     monkeypatch.setattr(lottery.Lottery, "__init__", sees_all)
     assert max(hunted(SOME, Adjacency.LABEL, LEAN, records)) > 1

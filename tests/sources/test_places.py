@@ -62,6 +62,8 @@ def test_a_hidden_folder_that_is_named_is_read(folder, schema, cells, table):
         "s3://bucket/rows?access_key=x&secret_key=topsecret",
         "abfs://account:topsecret@container/rows",
         "hdfs://anna:topsecret@host/rows",
+        "abfs://container@account/rows?client_secret=topsecret",
+        "gs://bucket/rows?access_token=topsecret",
     ],
 )
 def test_an_address_holds_no_secret(address, schema):

@@ -48,7 +48,7 @@ def test_tickets_are_those_of_the_lottery():
     (part,) = table.select(list(lottery.columns)).combine_chunks().to_batches()
     (drawn,) = spark_workers.drawn(json.dumps(PEOPLE.to_content()), KEY, iter([part]))
     assert drawn.num_rows == 27
-    assert drawn.schema.names[:4] == ["person", "first", "second", "code 0"]
+    assert drawn.schema.names[:5] == ["person", "first", "second", "third", "code 0"]
     assert drawn.column("first").equals(lottery.draw(part).column("first"))
 
 
