@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import sfumato
-from sfumato.encoding import codes
+from sfumato.encoding import lists, reading, scales
 from sfumato.errors import DataError, SfumatoError
 from sfumato.sources import batches, discretion
 from sfumato.statistics import Cells
@@ -61,11 +61,11 @@ def fault(*_args, **_kwargs):
 
 
 PLACES = {
-    "reading a number": (codes.reading, "as_numbers"),
-    "looking up a category": (codes.reading, "positions"),
-    "reading a truth value": (codes.reading, "as_truth"),
-    "encoding a listed column": (codes.Listed, "encode"),
-    "encoding a measured column": (codes.Measured, "encode"),
+    "reading a number": (reading, "as_numbers"),
+    "looking up a category": (reading, "positions"),
+    "reading a truth value": (reading, "as_truth"),
+    "encoding a listed column": (lists.Listed, "encode"),
+    "encoding a measured column": (scales.Measured, "encode"),
     "counting": (Cells, "__call__"),
     "adding up": (batches, "sum_of"),
 }
@@ -81,7 +81,7 @@ def test_an_error_among_the_rows_quotes_nothing(owner, name, kind, schema, tmp_p
     if name == "sum_of":
         monkeypatch.setattr("sfumato.sources.memory.sum_of", fault)
     if name in ("as_numbers",):  # kept by the codes from when they were imported
-        monkeypatch.setitem(codes._HANDS, "integer", (float, fault, codes._write_whole))
+        monkeypatch.setitem(scales._HANDS, "integer", (float, fault, scales._write_whole))
     error = check_nothing_is_told(lambda: sfumato.release(data, schema, epsilon=1.0, ledger=None))
     assert isinstance(error, DataError)
 

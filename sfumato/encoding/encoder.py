@@ -8,7 +8,8 @@ from types import MappingProxyType
 import numpy as np
 import pyarrow as pa
 
-from sfumato.encoding.codes import CodeArray, Codes, Limits, codes_of
+from sfumato.encoding.code_arrays import CodeArray, Limits
+from sfumato.encoding.codes import Codes, codes_of
 from sfumato.schema import Schema
 
 NO_LIMITS: Mapping[str, Limits] = MappingProxyType({})

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sfumato.encoding.header import check_storage, header_of_arrow
 from sfumato.errors import DataError
 from sfumato.schema import Column, Schema
-from sfumato.sources.batches import ROWS_AT_ONCE, StreamSource
+from sfumato.sources.batches import Parts, StreamSource, alone, rows_at_once
 
 SUFFIXES = (".npy", ".npz")
 RUN_JOINTS = ("_", "-", ".", " ")  # between the name of a run and its numbers
@@ -164,10 +164,15 @@ def _names_of(column: Column) -> list[str]:
     return [column.name, stem, stem.rstrip("".join(RUN_JOINTS))] if brace else [column.name]
 
 
-def _read(places: dict[str, tuple[_Stored, int]], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+def _read(places: dict[str, tuple[_Stored, int]], names: tuple[str, ...]) -> Parts:
+    return alone(_batches(places, names))
+
+
+def _batches(places: dict[str, tuple[_Stored, int]], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     arrays = {id(array): array.read() for array, _ in (places[name] for name in names)}
     records = len(next(iter(arrays.values()))) if arrays else 0
-    for start in range(0, records, ROWS_AT_ONCE):
-        parts = {key: np.ascontiguousarray(array[start : start + ROWS_AT_ONCE].T) for key, array in arrays.items()}
+    rows = rows_at_once(len(names))
+    for start in range(0, records, rows):
+        parts = {key: np.ascontiguousarray(array[start : start + rows].T) for key, array in arrays.items()}
         columns = [pa.array(parts[id(places[name][0])][places[name][1]]) for name in names]
         yield pa.RecordBatch.from_arrays(columns, list(names))

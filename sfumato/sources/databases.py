@@ -14,7 +14,7 @@ from sfumato.encoding.header import check_columns, check_storage, header_of_arro
 from sfumato.encoding.reading import family
 from sfumato.errors import DataError, RequestError
 from sfumato.schema import Schema
-from sfumato.sources.batches import StreamSource
+from sfumato.sources.batches import StreamSource, alone
 from sfumato.sources.duckdb_files import DuckDB
 from sfumato.sources.postgresql import PostgreSQL
 from sfumato.sources.sql import Connection, rows_of_query, rows_of_table
@@ -101,7 +101,8 @@ def of_database(database: Database, schema: Schema) -> StreamSource:
         _check_plain(types, schema, where)
         check_storage(types, schema, where)
         undo.pop_all()
-        return StreamSource(header_of_arrow(pa.schema(columns), schema), schema, connection.read, connection.close)
+        header = header_of_arrow(pa.schema(columns), schema)
+        return StreamSource(header, schema, lambda names: alone(connection.read(names)), connection.close)
 
 
 def header_types(database: Database) -> dict[str, pa.DataType]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.dataset
@@ -13,7 +15,7 @@ from sfumato.encoding.reading import family
 from sfumato.errors import DataError
 from sfumato.schema import Schema
 from sfumato.sources import csv_files
-from sfumato.sources.batches import ROWS_AT_ONCE, StreamSource
+from sfumato.sources.batches import Parts, StreamSource, alone, cores, rows_at_once
 from sfumato.sources.places import Place
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -33,7 +35,7 @@ def header_types(path: str | Path) -> dict[str, pa.DataType]:
     file = _listed(Place.of(path))[0]
     if _kind(file) == "CSV":
         return dict.fromkeys(csv_files.names_in(file, _DELIMITERS[file.suffix]), pa.null())
-    return {field.name: field.type for field in _parquet_storage(file)}
+    return {field.name: field.type for field in _parquet(file).storage}
 
 
 def of_dataset(dataset: pyarrow.dataset.Dataset, schema: Schema) -> StreamSource:
@@ -44,10 +46,9 @@ def of_dataset(dataset: pyarrow.dataset.Dataset, schema: Schema) -> StreamSource
     check_columns(dataset.schema.names, schema, "the dataset")
     check_storage({name: dataset.schema.field(name).type for name in schema.read}, schema, "the dataset")
 
-    def read(names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        yield from dataset.to_batches(
-            columns=list(names), batch_size=ROWS_AT_ONCE, batch_readahead=2, fragment_readahead=1
-        )
+    def read(names: tuple[str, ...]) -> Parts:
+        rows = rows_at_once(len(names))
+        return alone(dataset.to_batches(columns=list(names), batch_size=rows, batch_readahead=2, fragment_readahead=1))
 
     return StreamSource(header_of_arrow(dataset.schema, schema), schema, read)
 
@@ -71,29 +72,52 @@ def _kind(file: Place) -> str:
     )
 
 
+class _Parquet(NamedTuple):
+    """A file, the types that it declares, and how many row groups it has."""
+
+    file: Place
+    storage: pa.Schema
+    groups: int
+
+
 def _of_parquet(files: list[Place], schema: Schema) -> StreamSource:
-    storages = [(file, _parquet_storage(file)) for file in files]
-    for file, storage in storages:
+    stored = [_parquet(file) for file in files]
+    for file, storage, _ in stored:
         check_columns(storage.names, schema, str(file))
         check_storage({name: storage.field(name).type for name in schema.read}, schema, str(file))
-    return StreamSource(header_of_arrow(storages[0][1], schema), schema, partial(_read_parquet, storages))
+    return StreamSource(header_of_arrow(stored[0].storage, schema), schema, partial(_read_parquet, stored))
 
 
-def _parquet_storage(file: Place) -> pa.Schema:
+def _parquet(file: Place) -> _Parquet:
     try:
-        return pyarrow.parquet.read_schema(file.path, filesystem=file.system)
+        metadata = pyarrow.parquet.read_metadata(file.path, filesystem=file.system)
+        return _Parquet(file, metadata.schema.to_arrow_schema(), metadata.num_row_groups)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{file} cannot be read as Parquet ({type(error).__name__}); check the file") from None
 
 
-def _read_parquet(storages: list[tuple[Place, pa.Schema]], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """Only the named columns; text stays a dictionary where the file has one, so that each word is looked up once."""
-    for file, storage in storages:
-        texts = [name for name in names if family(storage.field(name).type) == "text"]
-        with pyarrow.parquet.ParquetFile(
-            file.path, filesystem=file.system, read_dictionary=texts, pre_buffer=False, buffer_size=1 << 20
-        ) as opened:
-            yield from opened.iter_batches(batch_size=ROWS_AT_ONCE, columns=list(names))
+def _read_parquet(stored: list[_Parquet], names: tuple[str, ...]) -> Parts:
+    """Only the named columns. Row groups are read side by side, or columns where there are too few groups."""
+    if sum(one.groups for one in stored) < cores():
+        return alone(chain.from_iterable(_batches(one, names) for one in stored))
+    return (_batches(one, names, group) for one in stored for group in range(one.groups))
+
+
+def _batches(stored: _Parquet, names: tuple[str, ...], group: int | None = None) -> Iterator[pa.RecordBatch]:
+    """The records of a file, or of one of its row groups alone.
+
+    Text stays a dictionary where the file has one, so that each word is looked up once.
+    """
+    texts = [name for name in names if family(stored.storage.field(name).type) == "text"]
+    with pyarrow.parquet.ParquetFile(
+        stored.file.path, filesystem=stored.file.system, read_dictionary=texts, pre_buffer=False, buffer_size=1 << 20
+    ) as opened:
+        yield from opened.iter_batches(
+            batch_size=rows_at_once(len(names)),
+            columns=list(names),
+            row_groups=None if group is None else [group],
+            use_threads=group is None,
+        )
 
 
 def _of_csv(files: list[Place], schema: Schema) -> StreamSource:
@@ -105,6 +129,5 @@ def _of_csv(files: list[Place], schema: Schema) -> StreamSource:
     return StreamSource(header_of_arrow(untyped, schema), schema, partial(_read_csv, files))
 
 
-def _read_csv(files: list[Place], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    for file in files:
-        yield from csv_files.batches_in(file, _DELIMITERS[file.suffix], names)
+def _read_csv(files: list[Place], names: tuple[str, ...]) -> Parts:
+    return alone(chain.from_iterable(csv_files.batches_in(file, _DELIMITERS[file.suffix], names) for file in files))

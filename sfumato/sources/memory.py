@@ -39,7 +39,7 @@ class MemorySource:
     @discreet
     def sum(self, statistic: Statistic) -> IntArray:
         """See `Source`."""
-        return sum_of(statistic, self.batches(statistic.columns))
+        return sum_of(statistic, ((batch,) for batch in self.batches(statistic.columns)))
 
     def batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
         """See `Source`."""

@@ -53,7 +53,7 @@ class PeopleSource:
     @discreet
     def sum(self, statistic: Statistic) -> IntArray:
         """See `Source`."""
-        return sum_of(statistic, self.batches(statistic.columns))
+        return sum_of(statistic, ((batch,) for batch in self.batches(statistic.columns)))
 
     def batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
         """See `Source`."""

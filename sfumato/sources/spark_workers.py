@@ -46,7 +46,7 @@ def quietly(work: Callable[P, Records]) -> Callable[P, Records]:
 @quietly
 def summed(statistic: str, read: Reading, records: Records) -> Records:
     """The sum of a statistic over one part of a frame, in pieces. A part without records has zeros."""
-    total = sum_of(_statistic(statistic), map(read, records), threads=1)
+    total = sum_of(_statistic(statistic), [map(read, records)], threads=1)
     yield _pieces({place: total[place * PIECE :][:PIECE] for place in range(-(-len(total) // PIECE))})
 
 

@@ -13,8 +13,7 @@ from sfumato.encoding import Batch
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.statistics.grid import Grid
 from sfumato.statistics.statistic import Block, IntArray, register
-
-_RECORDS_AT_ONCE = 1 << 15
+from sfumato.statistics.tally import tally
 
 
 @dataclass(frozen=True)
@@ -84,24 +83,13 @@ class Cells:
                 return math.sqrt(2 * math.fsum(itertools.compress(squares, seen)))
 
     def __call__(self, batch: Batch) -> IntArray:
-        """See `Statistic`.
-
-        A few thousand records at a time, so that what is looked up stays near the processor; tables that begin with the
-        same columns share the number of that beginning.
-        """
+        """See `Statistic`. Tables that begin with the same columns share the number of that beginning."""
         sizes = [math.prod(self.shape(table)) for table in self.tables]
-        total = np.zeros(sum(sizes), dtype=np.int64)
-        tables = np.split(total, np.cumsum(sizes)[:-1])
-        wide = max(sizes, default=0) >= 2**31
-        for part in batch.parts(_RECORDS_AT_ONCE, self.columns):
-            cells: dict[str, NDArray[Any]] = {
-                name: self.grids[name].cells_of(codes) for name, codes in part.codes.items()
-            }
-            if wide:
-                cells = {name: numbers.astype(np.int64) for name, numbers in cells.items()}
-            for counts, numbers in zip(tables, self._numbers(cells), strict=True):
-                counts += np.bincount(numbers, minlength=len(counts))
-        return total
+        cells: dict[str, NDArray[Any]] = {name: self.grids[name].cells_of(batch.codes[name]) for name in self.columns}
+        if max(sizes, default=0) >= 2**31:
+            cells = {name: numbers.astype(np.int64) for name, numbers in cells.items()}
+        counts = [tally(numbers, size) for numbers, size in zip(self._numbers(cells), sizes, strict=True)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *counts])
 
     def _numbers(self, cells: Mapping[str, NDArray[Any]]) -> Iterator[NDArray[Any]]:
         """The number of each record's cell in every table."""
@@ -109,12 +97,11 @@ class Cells:
         number: Any = 0
         for *names, last in self.tables:
             if names != beginning:
-                beginning, number = names, 0
-                for name in names:
+                beginning, number = names, cells[names[0]] if names else 0
+                for name in names[1:]:
                     number = number * self.grids[name].size + cells[name]
             numbers = number * self.grids[last].size
-            numbers += cells[last]
-            yield numbers
+            yield numbers + cells[last] if np.ndim(numbers) == 0 else np.add(numbers, cells[last], out=numbers)
 
     def split(self, values: NDArray[Any]) -> dict[tuple[str, ...], NDArray[Any]]:
         """The vector of a measurement, table by table, each in its shape."""

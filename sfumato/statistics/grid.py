@@ -47,7 +47,9 @@ class Grid:
         return np.repeat(np.array(self.cells, dtype=np.int32), self._lengths)
 
     def cells_of(self, codes: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The cell of each of these codes."""
+        """The cell of each of these codes; the same array where each code is a cell of its own."""
+        if self._plain:
+            return codes
         cells, moved = self._pages
         if not len(moved):
             return cells.take(codes, mode="wrap")
@@ -56,18 +58,27 @@ class Grid:
         return cells.take(place, mode="wrap")
 
     @cached_property
+    def _plain(self) -> bool:
+        return self.cells == tuple(range(self.codes))
+
+    @cached_property
     def _pages(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """`cell_of_code` with equal pages kept once, to stay near the processor, and how far each page is moved."""
-        cells = np.repeat(np.array(self.cells, dtype=np.int32), self._lengths)
+        """`cell_of_code` in pages, to stay near the processor, and how far each page is moved.
+
+        A page for each cell serves all pages that lie in one run of it; the others follow.
+        """
         if self.codes <= 1 << 13:
-            return cells, np.zeros(0, dtype=np.int32)
-        pages: dict[bytes, int] = {}
-        which = [
-            pages.setdefault(cells[start : start + (1 << _PAGE)].tobytes(), len(pages))
-            for start in range(0, self.codes, 1 << _PAGE)
-        ]
-        moved = (np.array(which) - np.arange(len(which))) << _PAGE
-        return np.frombuffer(b"".join(pages), dtype=cells.dtype), moved.astype(np.int32)
+            return self.cell_of_code, np.zeros(0, dtype=np.int32)
+        first = np.arange(0, self.codes, 1 << _PAGE)
+        run, last = (np.searchsorted(self.starts, at, side="right") - 1 for at in (first, first + (1 << _PAGE) - 1))
+        torn = first[run != last]
+        codes = np.minimum(torn[:, None] + np.arange(1 << _PAGE), self.codes - 1)
+        kinds = np.array(self.cells)
+        within = kinds[np.searchsorted(self.starts, codes.ravel(), side="right") - 1]
+        cells = np.concatenate((np.repeat(np.arange(self.size), 1 << _PAGE), within))
+        page = np.where(run == last, kinds[run], self.size + np.cumsum(run != last) - 1)
+        moved = (page << _PAGE) - first
+        return cells.astype(np.int32), moved.astype(np.int32)
 
     @property
     def _lengths(self) -> NDArray[np.int64]:

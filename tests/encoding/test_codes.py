@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.encoding import Measured, codes_of
-from sfumato.encoding.codes import STEPS
+from sfumato.encoding.scales import STEPS
 from sfumato.schema import Schema
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.encoding.codes import Measured, codes_of
+from sfumato.encoding import Measured, codes_of
 from sfumato.schema import Schema
 
 COLUMNS = {
@@ -21,6 +21,8 @@ COLUMNS = {
     "log below 0": "{name: x, type: number, bounds: [-5, 1e9], scale: log, otherwise: 3}",
     "age": "{name: x, type: integer, bounds: [0, 120]}",
     "whole, long": "{name: x, type: integer, bounds: [-7, 10000000], missing: true}",
+    "whole, even": "{name: x, type: integer, bounds: [0, 4194303]}",
+    "whole, far": "{name: x, type: integer, bounds: [-2147483647, -1610612737]}",
     "whole, log": "{name: x, type: integer, bounds: [0, 1000000000], scale: log}",
     "whole, short log": "{name: x, type: integer, bounds: [1, 50], scale: log}",
     "whole, huge": "{name: x, type: integer, bounds: [0, 4000000000000000], missing: true}",
@@ -75,6 +77,38 @@ def test_company_does_not_matter(name):
     for shift in (0, 1, 3, 5):
         together = codes.encode(pa.array([codes.low] * shift + values))
         assert together.tolist()[shift:] == alone
+
+
+@pytest.mark.parametrize("name", ["whole, long", "whole, even", "whole, far"])
+def test_whole_numbers_around_every_end_of_a_long_scale(name):
+    codes = CODES[name]
+    assert codes._sure
+    ends = codes._table[np.random.default_rng(2).integers(0, len(codes._table), 20_000)]
+    numbers = np.concatenate((ends - 1, ends, ends + 1, [codes.low, codes.high])).clip(codes.low, codes.high)
+    expected = np.searchsorted(codes._table[1:-1], numbers, side="right").clip(max=codes.steps - 1)
+    assert np.array_equal(codes.encode(pa.array(numbers.astype(np.int64))), expected)
+    assert np.array_equal(codes.encode(pa.array(numbers)), expected)
+
+
+@given(st.data(), st.sampled_from(list(CODES)), st.sampled_from([pa.float64(), pa.float32(), pa.int64(), pa.int16()]))
+def test_what_lies_under_a_null_does_not_matter(data, name, storage):
+    """Arrow leaves anything in memory where a value is null; slices begin anywhere in a byte of the bitmap."""
+    numbers = st.floats(width=32) if pa.types.is_floating(storage) else st.integers(-(2**15), 2**15 - 1)
+    values = data.draw(st.lists(st.tuples(numbers, st.booleans()), min_size=1, max_size=40))
+    there = pa.array([known for _, known in values])
+    lying = pa.array([value for value, _ in values], storage)
+    array = pa.Array.from_buffers(storage, len(values), [there.buffers()[1], lying.buffers()[1]])
+    start = data.draw(st.integers(0, len(values)))
+    expected = [obvious(CODES[name], float(value) if known else None) for value, known in values]
+    assert CODES[name].encode(array.slice(start)).tolist() == expected[start:]
+    assert CODES[name].encode(array.slice(start).dictionary_encode()).tolist() == expected[start:]
+
+
+@given(st.lists(st.none() | st.booleans(), max_size=40), st.integers(0, 20))
+def test_truth_in_slices(values, start):
+    codes = codes_of(Schema.from_yaml("{sfumato: 1, name: t, columns: [{name: x, type: boolean, missing: true}]}")["x"])
+    expected = [2 if value is None else int(value) for value in values]
+    assert codes.encode(pa.array(values, pa.bool_()).slice(start)).tolist() == expected[start:]
 
 
 @pytest.mark.parametrize(

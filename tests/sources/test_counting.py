@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sfumato.encoding import Batch
-from sfumato.sources.batches import sum_of
+from sfumato.sources.batches import alone, sum_of
 from sfumato.statistics import Cells, Grid
 
 CELLS = Cells((("a",),), {"a": Grid.of_cells(np.arange(5))}, None)
@@ -49,12 +49,12 @@ def no_thread_is_left():
 @pytest.mark.parametrize("threads", [None, 1, 2, 5])
 def test_any_number_of_threads_gives_the_same_sum(count, threads):
     expected = sum(map(CELLS, batches(count)), start=np.zeros(5, dtype=np.int64))
-    assert np.array_equal(sum_of(CELLS, batches(count), threads), expected)
+    assert np.array_equal(sum_of(CELLS, alone(batches(count)), threads), expected)
 
 
 def test_the_only_batch_starts_no_thread():
     here = []
-    sum_of(faulty(lambda _: here.append(threading.current_thread())), batches(1))
+    sum_of(faulty(lambda _: here.append(threading.current_thread())), alone(batches(1)))
     assert here == [threading.current_thread()]
 
 
@@ -66,14 +66,14 @@ def test_few_batches_are_held_at_a_time():
             held.append(number - len(counted))
             yield batch
 
-    sum_of(faulty(lambda _: counted.append(1)), read(), threads=3)
+    sum_of(faulty(lambda _: counted.append(1)), alone(read()), threads=3)
     assert max(held) <= 3 + 1  # those that are counted, and the one that waits
 
 
 @pytest.mark.parametrize("error", [RuntimeError("a cell"), KeyboardInterrupt()])
 def test_what_breaks_while_counting_comes_through(error):
     with pytest.raises(type(error)):
-        sum_of(faulty(broken(error)), batches(9), threads=2)
+        sum_of(faulty(broken(error)), alone(batches(9)), threads=2)
 
 
 @pytest.mark.parametrize("error", [OSError("gone"), KeyboardInterrupt()])
@@ -83,12 +83,12 @@ def test_what_breaks_while_reading_comes_through(error):
         raise error
 
     with pytest.raises(type(error)):
-        sum_of(CELLS, read(), threads=2)
+        sum_of(CELLS, alone(read()), threads=2)
 
 
 def test_numpy_warns_of_no_value_in_a_thread():
     """Each thread has its own rule for what numpy says."""
     with warnings.catch_warnings(record=True) as told, np.errstate(all="ignore"):
         warnings.simplefilter("always")
-        sum_of(faulty(lambda _: np.array([1.0, 0.0]) / 0.0), batches(5), threads=2)
+        sum_of(faulty(lambda _: np.array([1.0, 0.0]) / 0.0), alone(batches(5)), threads=2)
     assert not told

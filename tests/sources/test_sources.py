@@ -102,9 +102,9 @@ def test_any_partition_gives_the_same_sum(tmp_path, schema, cells):
 def test_a_float_sum_is_seen(tmp_path, schema, cells, monkeypatch):
     """The fault: a record's part is a fraction, and parts are added up as floats."""
 
-    def add_floats(statistic, batches):
+    def add_floats(statistic, parts):
         total = np.zeros(sum(block.size for block in statistic.blocks))
-        for batch in batches:
+        for batch in itertools.chain.from_iterable(parts):
             for row in range(batch.rows):
                 one = Batch(1, {name: codes[row : row + 1] for name, codes in batch.codes.items()})
                 total += statistic(one) / (3.0 + batch.codes["age"][row])

@@ -124,3 +124,14 @@ def test_a_grid_is_the_list_it_was_made_from(cells):
 def test_a_grid_must_cover_its_codes(starts, cells, codes):
     with pytest.raises(ValueError, match=r"grid|zip"):
         Grid(starts, cells, codes)
+
+
+@given(st.data())
+def test_long_grids_are_looked_up_in_pages(data):
+    """Runs that begin and end anywhere, within a page or at its edge, and cells that return."""
+    codes = data.draw(st.sampled_from([8191, 8192, 8193, 2**15, 2**15 + 3]))
+    starts = sorted({0, *data.draw(st.lists(st.integers(1, codes - 1) | st.sampled_from([128, 256, 8064, codes - 1])))})
+    cells = data.draw(st.lists(st.integers(0, 3), min_size=len(starts), max_size=len(starts)))
+    known = sorted(set(cells))
+    grid = Grid(tuple(starts), tuple(known.index(cell) for cell in cells), codes)
+    assert np.array_equal(grid.cells_of(np.arange(codes, dtype=np.int32)), grid.cell_of_code)

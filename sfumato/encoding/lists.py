@@ -1,0 +1,101 @@
+"""The codes of a column whose values are listed: a category, or true and false."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.encoding import reading
+from sfumato.encoding.code_arrays import CodeArray, FloatArray, Limits, encoded, one, put
+from sfumato.schema import BooleanColumn, CategoryColumn, text_of
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One code for each value of a public list.
+
+    Edge cases, the code they get
+        null                 missing, or `otherwise` where the schema does not allow it
+        a value not listed   `otherwise`
+    """
+
+    values: tuple[str | int | float | bool, ...]
+    nullable: bool
+    otherwise: int
+    truth: bool  # whether the values are false and true
+
+    @classmethod
+    def of(cls, column: CategoryColumn | BooleanColumn) -> "Listed":
+        """The codes of a category or boolean column."""
+        values = (False, True) if isinstance(column, BooleanColumn) else column.values
+        if column.otherwise is not None:
+            otherwise = [text_of(value) for value in values].index(text_of(column.otherwise))
+        elif column.missing:
+            otherwise = len(values)
+        else:
+            otherwise = 0 if isinstance(column, BooleanColumn) else len(values) - 1
+        return cls(tuple(values), column.missing, otherwise, isinstance(column, BooleanColumn))
+
+    @property
+    def size(self) -> int:
+        """See `Codes`."""
+        return len(self.values) + self.nullable
+
+    @property
+    def missing(self) -> int | None:
+        """See `Codes`."""
+        return len(self.values) if self.nullable else None
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The values as text."""
+        return tuple(text_of(value) for value in self.values)
+
+    @cached_property
+    def plain(self) -> tuple[str | int | float | bool, ...]:
+        """The values in one type: their own, or text where the list mixes types."""
+        return self.texts if len({type(value) for value in self.values}) > 1 else self.values
+
+    def encode(self, array: pa.Array) -> CodeArray:
+        """See `Codes`."""
+        return encoded(array, self._of_values, self._absent)
+
+    @property
+    def _absent(self) -> int:
+        """The code of a null."""
+        return self.otherwise if self.missing is None else self.missing
+
+    def _of_values(self, array: pa.Array) -> CodeArray:
+        codes: CodeArray = self._of_places.take(self._found(array))
+        if pa.types.is_floating(array.type):
+            put(self._absent, codes, np.asarray(array.is_null(nan_is_null=True)))
+        return codes
+
+    @cached_property
+    def _of_places(self) -> CodeArray:
+        """The code of each place in the list; last, where place -1 leads, that of a value which is not listed."""
+        return np.append(np.arange(len(self.values)), self.otherwise).astype(np.int32)
+
+    def _found(self, array: pa.Array) -> NDArray[np.int64]:
+        """The place of each value in the list, -1 where it is not there."""
+        if self.truth:
+            truth = reading.as_truth(array)
+            return np.where(np.isnan(truth), -1, truth).astype(np.int64)
+        return reading.positions(array, self.texts)
+
+    def code_of(self, value: object) -> int | None:
+        """See `Codes`."""
+        if value is None:
+            return self.missing
+        found = int(self._found(one(value))[0])
+        return found if found >= 0 else None
+
+    def decode(self, codes: CodeArray, inside: FloatArray, limits: Limits = (None, None)) -> pa.Array:  # noqa: ARG002
+        """See `Codes`."""
+        return pa.array(self.plain).take(pa.array(codes, mask=codes == len(self.values)))
+
+    def width(self, codes: CodeArray) -> FloatArray:
+        """See `Codes`."""
+        return np.ones(len(codes))
