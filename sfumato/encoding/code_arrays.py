@@ -6,6 +6,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.encoding.room import room
+
 CodeArray = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
 Limits = tuple[float | None, float | None]
@@ -22,10 +24,13 @@ def encoded(array: pa.Array, of_values: Callable[[pa.Array], CodeArray], absent:
     codes: CodeArray
     if pa.types.is_dictionary(array.type):
         known = encoded(array.dictionary, of_values, absent)
-        codes = np.append(known, np.int32(absent)).take(_as_they_lie(array.indices).to_numpy(), mode="clip")
+        places, table = _as_they_lie(array.indices).to_numpy(), np.append(known, np.int32(absent))
+        codes = table.take(places, out=room(len(places), np.int32), mode="clip")
     elif pa.types.is_boolean(array.type):
         false, true = of_values(pa.array([False, True]))
-        codes = _bits(array, 1) * (true - false) + false
+        codes = _bits(array, 1)
+        codes *= true - false
+        codes += false
     else:
         codes = of_values(_as_they_lie(array) if pa.types.is_primitive(array.type) else array)
     if array.null_count:
@@ -35,7 +40,9 @@ def encoded(array: pa.Array, of_values: Callable[[pa.Array], CodeArray], absent:
 
 def put(value: int, codes: CodeArray, where: NDArray[np.bool_]) -> None:
     """Set some codes. Without branches, which cost much where a processor cannot foretell them."""
-    codes += where * (np.int32(value) - codes)
+    off = np.subtract(np.int32(value), codes, out=room(len(codes), np.int32))
+    off *= where
+    codes += off
 
 
 def one(value: object) -> pa.Array:
@@ -57,4 +64,6 @@ def _bits(array: pa.Array, buffer: int) -> NDArray[np.int32]:
     """One of an array's buffers of bits: 0, which values are there, or 1, those of booleans."""
     skipped, first = divmod(array.offset, 8)
     packed = np.frombuffer(array.buffers()[buffer], dtype=np.uint8)[skipped:]
-    return np.unpackbits(packed, count=first + len(array), bitorder="little")[first:].astype(np.int32)
+    bits = room(len(array), np.int32)
+    np.copyto(bits, np.unpackbits(packed, count=first + len(array), bitorder="little")[first:])
+    return bits

@@ -6,6 +6,7 @@ Codes are a public map, a function of the schema alone:
     missing       one code more, the last, where the schema allows it
 """
 
+from functools import lru_cache
 from typing import Protocol
 
 import pyarrow as pa
@@ -41,7 +42,13 @@ class Codes(Protocol):
 
 
 def codes_of(column: Column) -> Codes:
-    """The codes that the schema gives a column."""
+    """The codes that the schema gives a column. Columns that differ in their names alone share them."""
+    nameless = column.model_copy(update={"name": "any"})
+    return _codes_like(nameless, repr(nameless))
+
+
+@lru_cache(maxsize=1_024)
+def _codes_like(column: Column, written: str) -> Codes:  # noqa: ARG001 - 1 and 1.0 are equal, and written apart
     if isinstance(column, CategoryColumn | BooleanColumn):
         return Listed.of(column)
     return Measured.of(column)

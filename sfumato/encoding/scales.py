@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.encoding import reading
 from sfumato.encoding.code_arrays import CodeArray, FloatArray, Limits, encoded, one, put
+from sfumato.encoding.room import room
 from sfumato.schema import Column
 
 Read = Callable[[pa.Array], FloatArray]
@@ -185,7 +186,7 @@ class Measured:
         step = number.astype(np.int64, copy=False)
         if not self.low <= step.min(initial=self._int_low) <= step.max(initial=self._int_low) <= self.high:
             step = step.clip(self._int_low, int(self.high))
-        code: CodeArray = (step - self._int_low).astype(np.int32)
+        code: CodeArray = np.subtract(step, self._int_low, out=room(len(step), np.int32), casting="unsafe")
         return code
 
     @cached_property
@@ -215,9 +216,9 @@ class Measured:
             put(unread, code, blank)
             return code
         if self.whole:
-            number = np.rint(number)
+            number = np.rint(number, out=room(len(number)))
         if not self.low <= lowest <= highest <= self.high:
-            number = number.clip(self.low, self.high)
+            number = number.clip(self.low, self.high, out=room(len(number)))
             lowest, highest = (min(max(end, self.low), self.high) for end in (lowest, highest))
         code = self._steps_of_clamped(number)
         for atom in self._atoms_around:
@@ -246,10 +247,10 @@ class Measured:
     def _steps_of_clamped(self, number: FloatArray) -> CodeArray:
         if self._by_table:
             return self._steps_of_table(number)
-        place = number - self.low
+        place = np.subtract(number, self.low, out=room(len(number)))
         if not self.exact:
             place *= self.steps / self._range
-        step = place.astype(np.int32)
+        step = _whole(place)
         return np.minimum(step, self.steps - 1, out=step)
 
     def _steps_of_table(self, number: FloatArray) -> CodeArray:
@@ -261,11 +262,12 @@ class Measured:
         place = self._even_places(number)
         if self._sure:
             place += _HAIR
-            step = self._steps_of_places.take(place.astype(np.int32))
+            step = self._steps_of_places.take(_whole(place), out=room(len(place), np.int32), mode="clip")
             where = np.flatnonzero(step < 0)
         else:
-            end = np.rint(place)
-            step = np.minimum(place.astype(np.int32), STEPS - 1)
+            end = np.rint(place, out=room(len(place)))
+            step = _whole(place)
+            np.minimum(step, STEPS - 1, out=step)
             place -= end
             doubtful = np.abs(place, out=place) <= self._margin
             doubtful &= end > 0  # the first, the lower bound, is exact
@@ -289,7 +291,7 @@ class Measured:
 
     def _even_places(self, number: FloatArray) -> FloatArray:
         """`place_of` in steps, in few operations."""
-        place = number - self.low
+        place: FloatArray = np.subtract(number, self.low, out=room(len(number)))
         if not self.log:
             place *= STEPS / self._range
             return place
@@ -354,6 +356,13 @@ class Measured:
         step = np.concatenate(steps)[codes]
         left, right = self.ends(step), self.ends(step + 1)
         return (self.place_of(right) - self.place_of(left)) / (right - left)
+
+
+def _whole(places: FloatArray) -> CodeArray:
+    """Without what stands behind the point."""
+    steps = room(len(places), np.int32)
+    np.copyto(steps, places, casting="unsafe")
+    return steps
 
 
 def _around(value: float, reach: float) -> tuple[float, float]:

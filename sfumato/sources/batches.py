@@ -19,7 +19,7 @@ from sfumato.sources.source import IntArray
 from sfumato.statistics import Statistic, size_of
 
 ROWS_AT_ONCE = 1 << 16
-_MOST_ROWS_AT_ONCE, _NUMBERS_AT_ONCE = 1 << 18, 1 << 22
+_MOST_ROWS_AT_ONCE, _NUMBERS_AT_ONCE = 1 << 19, 1 << 23
 _MOST_NUMBERS = 1 << 27  # in the batches and sums of all threads
 
 Parts = Iterable[Iterable[pa.RecordBatch]]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.encoding import Batch
+from sfumato.encoding.room import room
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.statistics.grid import Grid
 from sfumato.statistics.statistic import Block, IntArray, register
@@ -100,8 +101,12 @@ class Cells:
                 beginning, number = names, cells[names[0]] if names else 0
                 for name in names[1:]:
                     number = number * self.grids[name].size + cells[name]
-            numbers = number * self.grids[last].size
-            yield numbers + cells[last] if np.ndim(numbers) == 0 else np.add(numbers, cells[last], out=numbers)
+            if not names:
+                yield cells[last]
+                continue
+            numbers = np.multiply(number, self.grids[last].size, out=room(len(number), number.dtype))
+            numbers += cells[last]
+            yield numbers
 
     def split(self, values: NDArray[Any]) -> dict[tuple[str, ...], NDArray[Any]]:
         """The vector of a measurement, table by table, each in its shape."""

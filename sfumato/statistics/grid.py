@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.encoding.room import room
+
 _PAGE = 7  # bits of a code that count within a page
 
 
@@ -53,13 +55,14 @@ class Grid:
         cells, moved = self._pages
         if not len(moved):
             return cells.take(codes, mode="wrap")
-        place = moved.take(codes >> _PAGE, mode="wrap")
+        page = np.right_shift(codes, _PAGE, out=room(len(codes), np.int32))
+        place = moved.take(page, out=room(len(codes), np.int32), mode="wrap")
         place += codes
-        return cells.take(place, mode="wrap")
+        return cells.take(place, out=page, mode="wrap")
 
     @cached_property
     def _plain(self) -> bool:
-        return self.cells == tuple(range(self.codes))
+        return len(self.cells) == self.codes and self.cells == tuple(range(self.codes))
 
     @cached_property
     def _pages(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -15,7 +15,8 @@ def tally(numbers: NDArray[Any], size: int) -> IntArray:
     That function keeps all other threads waiting. A sparse matrix with a one for each record, in the row of its number,
     has the counts as sums of its rows, and the product that finds them leaves the other threads alone.
     """
-    if numbers.max(initial=0) >= size or numbers.min(initial=0) < 0:  # the product would write beyond its memory
+    unsigned = numbers.view(f"u{numbers.dtype.itemsize}")  # in which a number below 0 is a large one
+    if unsigned.max(initial=0) >= size:  # the product would write beyond its memory
         raise ValueError("a record lies outside its table")
     from scipy.sparse import csc_array  # a receiver does not count, and may not have it
 

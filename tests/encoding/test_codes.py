@@ -203,3 +203,18 @@ def test_a_value_never_sees_its_neighbours(book):
         assert (book.encode(array.slice(shift)) == whole[shift:]).all()
     order = rng.permutation(5_000)
     assert (book.encode(array.take(pa.array(order))) == whole[order]).all()
+
+
+def test_columns_of_other_names_share_codes_and_those_of_other_types_do_not():
+    texts = [
+        "{name: a, type: category, values: [1, 2]}",
+        "{name: b, type: category, values: [1, 2]}",
+        "{name: c, type: category, values: [1.0, 2.0]}",
+        "{name: d, type: category, values: [1, 2], missing: true}",
+    ]
+    schema = Schema.from_yaml(f"{{sfumato: 1, name: t, columns: [{', '.join(texts)}]}}")
+    a, b, c, d = (codes_of(column) for column in schema.columns)
+    assert a is b
+    assert [type(value) for value in c.plain] == [float, float]
+    assert [type(value) for value in a.plain] == [int, int]
+    assert d.size == 3
