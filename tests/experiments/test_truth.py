@@ -22,7 +22,19 @@ def test_a_quick_run_makes_a_page(figures):
     assert text.startswith("# Which claims hold\n")
     assert "## 1. Claims, Liu et al." in text
     assert [f"### 1.{at} " in text for at in range(1, 11)] == [True] * 10
+    assert "## 2. Claims, Madl et al." in text
+    assert [f"### 2.{at} " in text for at in range(1, 5)] == [True] * 4
     assert not RAW.findall(text)
+
+
+def test_no_claim_of_the_second_paper_holds(figures):
+    found = [
+        finding
+        for claim, module in truth.PAPERS["madl"].claims.items()
+        for finding in module.findings(figures["madl"][claim])
+    ]
+    assert len(found) == 5
+    assert {one.holds for one in found} <= {"**no**", "not refuted by so few runs"}
 
 
 def test_every_claim_has_a_verdict_and_the_paper_fails(figures):

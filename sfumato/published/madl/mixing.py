@@ -1,0 +1,34 @@
+"""Cluster mixing: the mean of each cluster, with noise by (8)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.published.madl.framework import Mixtures
+from sfumato.published.madl.noise import noise
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ClusterMixing:
+    """Lines 15 to 18, for records within [0, 1]; "1/T" of line 18 is read as 1/l, the size of the cluster.
+
+    The noise goes by that size, so that it tells an exact count.
+    """
+
+    epsilon: float
+    delta: float
+    classes: int
+
+    def __call__(self, rng: np.random.Generator, X: FloatArray, member: IntArray, clusters: int) -> Mixtures:  # noqa: N803
+        """See `Anonymize`."""
+        sizes = np.bincount(member, minlength=clusters)
+        means = np.zeros((clusters, X.shape[1]))
+        np.add.at(means, member, X)
+        means /= sizes[:, None]
+        found = [noise(self.epsilon, self.delta, int(size), self.classes, X.shape[1]) for size in sizes]
+        sigmas = np.array([np.nan if sigma is None else sigma for sigma in found])
+        return Mixtures(means + sigmas[:, None] * rng.standard_normal(means.shape), means, sizes, sigmas)
