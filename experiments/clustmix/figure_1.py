@@ -10,7 +10,7 @@ from experiments.clustmix.scatter import WRONG, frames, sheet_of_frames
 from experiments.clustmix.toys import separable
 from sfumato.published.madl import ClusterMixing, KernelInducingPoints, ThreeA, gmm_constrained
 
-RECORDS, SMALLEST, ALPHA, EPSILON, SEED = 400, 25, 0.3, 5.0, 3
+RECORDS, SMALLEST, ALPHA, EPSILON, SEED = 400, 25, 0.3, 5.0, 4
 
 
 class Points(NamedTuple):
@@ -80,9 +80,9 @@ def picture(found: Steps) -> Markup:
     marks += first.dots(*found.centres, 3.0)
     shown = {
         "2 learnt from all records": found.records,
-        "3 learnt from a sample of the density": found.sample,
-        "4 adapt: learnt from moved centres": found.adapted,
-        f"5 anonymize: learnt from points, epsilon {EPSILON:g}": found.released,
+        "3 learnt from a sample of it": found.sample,
+        "4 adapt: from moved centres": found.adapted,
+        f"5 anonymize: claimed epsilon {EPSILON:g}": found.released,
     }
     for frame, (title, points) in zip(others, shown.items(), strict=True):
         marks += frame.titled(title)

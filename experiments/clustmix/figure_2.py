@@ -36,7 +36,7 @@ def picture() -> tuple[Markup, dict[str, dict[str, float]]]:
     for name, make in TOYS.items():
         frame = next(places)
         X, y = make(np.random.default_rng(SEED), RECORDS)
-        marks += [*frame.titled(f"{name}: {RECORDS:,} records"), *frame.dots(X[::4], y[::4], 1.4)]
+        marks += [*frame.titled(f"{name}: {RECORDS:,} records"), *frame.dots(X[::3], y[::3], 1.4)]
         for epsilon in EPSILONS:
             frame, (best, accuracy) = next(places), released(name, epsilon)
             points = best.synthetic

@@ -39,9 +39,9 @@ class Kept:
         return [value for value in found if not isinstance(value, str)]
 
     def why_not(self, task: str, method: str) -> str:
-        """Why a cell is empty."""
+        """Why a cell is empty: what its runs failed of, or that there was no time for them yet."""
         reasons = {value for value in self.scores.get(task, {}).get(method, {}).values() if isinstance(value, str)}
-        return "not run" + (f": {'; '.join(sorted(reasons))}" if reasons else "")
+        return f"not run: {'; '.join(sorted(reasons)) or 'time'}"
 
     def add(self, run: Run, value: float | str) -> None:
         """Keep it, whole or not at all: a program may be stopped at any time."""
@@ -53,8 +53,8 @@ class Kept:
 
 
 def run_all(runs: Iterable[Run], kept: Kept, measure: "Measure", jobs: int) -> None:
-    """All runs that are not kept, several at a time, the bar where somebody watches."""
-    todo = [run for run in runs if kept.find(run) is None]
+    """All runs that have no score yet, several at a time, the bar where somebody watches."""
+    todo = [run for run in runs if not isinstance(kept.find(run), float)]
     with (
         ProcessPoolExecutor(jobs, initializer=_one_thread) as pool,
         Progress(transient=True, disable=not sys.stdout.isatty()) as progress,

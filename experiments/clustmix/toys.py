@@ -12,10 +12,10 @@ Toy = tuple[FloatArray, IntArray]
 def separable(rng: np.random.Generator, records: int) -> Toy:
     """Two long clouds that a line can part, near each other at one end."""
     y = np.arange(records) % 2
-    along, across = rng.random(records), 0.035 * rng.standard_normal(records).clip(-2, 2)
-    first = np.column_stack((0.12 + 0.6 * along, 0.25 + 0.25 * along + across))
-    second = np.column_stack((0.25 + 0.6 * along, 0.6 - 0.05 * along + across))
-    return np.where((y == 1)[:, None], second, first).clip(0, 1), y
+    along, across = rng.random(records), 0.02 * rng.standard_normal(records).clip(-2, 2)
+    first = np.column_stack((0.08 + 0.84 * along, 0.2 + 0.32 * along + across))
+    second = np.column_stack((0.08 + 0.84 * along, 0.86 - 0.22 * along + across))
+    return np.where((y == 1)[:, None], second, first), y
 
 
 def moons(rng: np.random.Generator, records: int) -> Toy:

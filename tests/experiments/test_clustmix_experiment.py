@@ -65,13 +65,13 @@ def test_runs_are_kept_and_not_run_again(tmp_path, capsys):
     assert len(json.loads(path.read_text())["adult"]) == 3
     capsys.readouterr()
     run_all(runs, Kept(path), Measured(), 1)
-    assert capsys.readouterr().out == ""
+    assert [line.split(",")[1] for line in capsys.readouterr().out.splitlines()] == [" DP-GAN"] * 2  # tried again
     kept = Kept(path)
     assert kept.find(Run("adult", "Real", 1)) == pytest.approx(0.91)
     cells = dict(zip(("", *table_1.METHODS), table_1.lines(kept, ["adult"])[0], strict=True))
     assert cells["ClustMix"] == "0.805 ± 0.007"
     assert cells["DP-GAN"] == "not run: RuntimeError: no noise is small enough"
-    assert cells["DPMix"] == "not run"
+    assert cells["DPMix"] == "not run: time"
     assert table_1.gap(kept, "ClustMix") == "0.100 (1 tasks)"
 
 
