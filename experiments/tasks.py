@@ -35,7 +35,7 @@ def data_folder() -> Path:
     return folder
 
 
-def _task(name: str, rows: pd.DataFrame, target: str, bounds: Bounds) -> Task:
+def task_of(name: str, rows: pd.DataFrame, target: str, bounds: Bounds) -> Task:
     """Whole bounds make an integer column, others a number; every other column is a category."""
     columns: list[dict[str, Any]] = []
     rows = rows.copy()
@@ -67,7 +67,7 @@ def adult() -> Task:
         "capital-loss": (0, 4_500),
         "hours-per-week": (1, 99),
     }
-    return _task("adult", rows, "income", bounds)
+    return task_of("adult", rows, "income", bounds)
 
 
 def adult_age() -> Task:
@@ -89,13 +89,13 @@ def census() -> Task:
         "num persons worked for employer": (0, 6),
         "weeks worked in year": (0, 52),
     }
-    return _task("census", rows, "income", bounds)
+    return task_of("census", rows, "income", bounds)
 
 
 def credit() -> Task:
     rows = pd.read_parquet(data_folder() / "creditcard.parquet")
     bounds: dict[str, tuple[float, float]] = {name: (-128.0, 128.0) for name in rows if name.startswith("V")}
-    return _task("credit", rows, "Class", bounds | {"Time": (0, 172_800), "Amount": (0.0, 30_000.0)})
+    return task_of("credit", rows, "Class", bounds | {"Time": (0, 172_800), "Amount": (0.0, 30_000.0)})
 
 
 def income_2018() -> Task:
@@ -103,7 +103,7 @@ def income_2018() -> Task:
     rows = pd.read_parquet(data_folder() / "acs_income_2018.parquet").sample(32_561, random_state=0)
     rows["rich"] = rows["PINCP_gt_50000"].astype(int)
     rows = rows.drop(columns=[name for name in rows if name.startswith("PINCP")])
-    return _task("acs income", rows, "rich", {"AGEP": (17, 99), "WKHP": (1, 99)})
+    return task_of("acs income", rows, "rich", {"AGEP": (17, 99), "WKHP": (1, 99)})
 
 
 _CONNECTICUT: Bounds = {
@@ -121,7 +121,7 @@ def coverage() -> Task:
     """Public health insurance of people with little income in Connecticut. Used for choosing."""
     rows = pd.read_parquet(data_folder() / "acs_ct_pums.parquet").drop(columns=["year", "PWGTP"])
     rows = rows[(rows["AGEP"] < 65) & (rows["PINCP_adj"] <= 40_000)].drop(columns=["HICOV", "PRIVCOV"])
-    return _task("coverage", rows, "PUBCOV", dict(_CONNECTICUT) | {"PINCP_adj": (0.0, 40_000.0)})
+    return task_of("coverage", rows, "PUBCOV", dict(_CONNECTICUT) | {"PINCP_adj": (0.0, 40_000.0)})
 
 
 def class_of_worker() -> Task:
@@ -129,7 +129,7 @@ def class_of_worker() -> Task:
     rows = pd.read_parquet(data_folder() / "acs_ct_pums.parquet").drop(columns=["year", "PWGTP", "ESR"])
     kinds = np.array(["none", "private", "non-profit", "local", "state", "state", "self", "self", "private", "none"])
     rows["COW"] = kinds[rows["COW"].fillna(0).astype(int)]
-    return _task("class of worker", rows, "COW", _CONNECTICUT)
+    return task_of("class of worker", rows, "COW", _CONNECTICUT)
 
 
 _DIABETES: Bounds = {
@@ -176,12 +176,12 @@ def length_of_stay() -> Task:
     rows = _first_stays()
     cuts, names = [0, 2, 4, 7, 14], ["1-2", "3-4", "5-7", "8-14"]
     rows["time_in_hospital"] = pd.cut(rows["time_in_hospital"], cuts, labels=names).astype(str)
-    return _task("length of stay", rows, "time_in_hospital", _DIABETES)
+    return task_of("length of stay", rows, "time_in_hospital", _DIABETES)
 
 
 def days_in_hospital() -> Task:
     """The same as a number. Used for no choice."""
-    return _task(
+    return task_of(
         "days in hospital", _first_stays(), "time_in_hospital", dict(_DIABETES) | {"time_in_hospital": (1, 14)}
     )
 

@@ -22,7 +22,7 @@ def icu_mortality() -> tasks.Task:
     rows = rows.drop(columns=["RecordID", "set", "SAPS-I", "SOFA", "Length_of_stay", "Survival"])
     kept = [name for name in rows if not name.endswith(("_first", "_n"))]
     bounds = {name: _documented(rows[name]) for name in kept if name not in ("In-hospital_death", "ICUType", "Gender")}
-    return tasks._task("icu mortality", rows[kept], "In-hospital_death", bounds)
+    return tasks.task_of("icu mortality", rows[kept], "In-hospital_death", bounds)
 
 
 def _documented(column: pd.Series) -> tuple[float, float]:
