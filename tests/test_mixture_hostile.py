@@ -147,6 +147,7 @@ def test_bounds_that_are_far_too_wide_still_find_the_class():
     assert np.allclose(spread, 1, rtol=0.5)
 
 
+@pytest.mark.slow
 def test_sixty_classes_of_ten_records():
     rng = np.random.default_rng(2)
     table = pa.table({"a": rng.normal(5, 1, 600), "y": [f"v{k % 60}" for k in range(600)]})

@@ -48,15 +48,15 @@ def quick(**parameters) -> PrivateGaussianMixture:
 
 
 # The checks compare fits with each other, which only a seed makes equal: it costs privacy and nothing else.
-@parametrize_with_checks([PrivateGaussianMixture(epsilon=8.0, bounds="buy", classes="observed", seed=0)])
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        PrivateGaussianMixture(epsilon=8.0, bounds="buy", classes="observed", seed=0),
+        PrivateGaussianMixture(epsilon=8.0, bounds=(-1_000, 1_000), seed=0),
+    ]
+)
 @pytest.mark.filterwarnings("ignore::sfumato.sklearn.DataDependentWarning")
 def test_scikit_learns_own_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow
-@parametrize_with_checks([PrivateGaussianMixture(epsilon=8.0, bounds=(-1_000, 1_000), seed=0)])
-def test_scikit_learns_own_checks_where_bounds_are_given(estimator, check):
     check(estimator)
 
 

@@ -141,6 +141,7 @@ def test_marginals_and_classes_come_out_near_the_truth(schema):
     assert (wage == 0.0).mean() == pytest.approx(np.mean(table.column("wage").to_numpy() <= 0), abs=0.03)
 
 
+@pytest.mark.slow
 def test_noise_bands_hold_the_truth():
     """Over many releases 95 % bands hold the true share of a cell about as often as they say."""
     schema = Schema.from_yaml("{sfumato: 1, name: t, columns: [{name: a, type: category, values: [x, y, z]}]}")

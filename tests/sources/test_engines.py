@@ -66,15 +66,13 @@ def in_files(table: pa.Table, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("name", "place"),
-    [
-        (name, place)
-        for name in CASES
-        for place in PLACES
-        if not (name.endswith(("by person", "pictures")) and place in ("spark 1", "spark 2"))  # 7 parts tell as much
-    ],
-)
+def _marked(name: str, place: str) -> Any:
+    """Fewer parts than 7 tell no more: three mechanisms try them, the others in the long checks."""
+    few = place in ("spark 1", "spark 2") and name not in ("tables", "mixture", "subspace")
+    return pytest.param(name, place, marks=[pytest.mark.slow] if few else [])
+
+
+@pytest.mark.parametrize(("name", "place"), [_marked(name, place) for name in CASES for place in PLACES])
 def test_every_place_gives_the_same_sums(name, place, stored):
     case = CASES[name]
     with closing(open_source(stored(case.table, place), case.schema, KEY)) as source:
