@@ -29,6 +29,8 @@ it names (`sfumato.published.rivals`) and by the **proven** release of this libr
 * The columns Real to ClustMix were run on a machine with a GPU, the proven ones on two cores.
 * The paper's hospital data needs a licence. *icu mortality* is death in hospital of 12,000 stays in intensive care,
   *length of stay* is days in hospital, in four classes, of 71,518 people with diabetes.
+* No ranges of the vital signs and laboratory values are documented: the least and largest of the whole table, rounded
+  outward, stand for a clinician's bounds, for every method that needs some.
 * Methods that cannot do without numbers get the training rows' median for a missing one. Credit is learnt with slower
   settings, because LightGBM's defaults fail on its real rows; isolet and digits with a fifth of the columns a tree.
 """

@@ -205,6 +205,7 @@ class TestRelease:
         mixing = ClusterMixing(5.0, 1e-3, 2)
         made = ThreeA(random_groups, no_adaptation, mixing, 100)(np.random.default_rng(0), X, y, 2)
         clusters = ThreeA(gmm_constrained, no_adaptation, mixing, 100)(np.random.default_rng(0), X, y, 2)
+        assert "as claimed by the paper, (5, 0.001)" in made.guarantee
         assert made.means[made.y == 0].std(axis=0).max() < 0.5 * clusters.means[clusters.y == 0].std(axis=0).max()
 
     def test_the_search_keeps_the_best_and_passes_over_what_cannot_be(self):
@@ -227,6 +228,8 @@ class TestRelease:
         X[3, 1] = math.nan
         with pytest.raises(DataError, match="finite"):
             clustmix(np.random.default_rng(0), X, y, 2, 1.0, 1e-3, Setting(0.2))
+        with pytest.raises(DataError, match="finite"):
+            searched(np.random.default_rng(0), X, y, 2, 1.0, 1e-3, [Setting(0.2)], lambda _: 0.0)
 
     @given(st.sampled_from(["min-max", "normal quantiles"]), st.integers(0, 50))
     def test_scales_lead_into_the_unit_cube(self, scaling, seed):
@@ -241,7 +244,7 @@ class TestRelease:
 class TestAttack:
     def synthetic(self, means, y, sigma=0.1):
         y = np.array(y)
-        return Synthetic(np.array(means), y, np.array(means), np.full(len(y), 9), np.full(len(y), sigma))
+        return Synthetic(np.array(means), y, np.array(means), np.full(len(y), 9), np.full(len(y), sigma), "none")
 
     def test_another_order_is_no_move(self):
         here = self.synthetic([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]], [0, 0, 1])

@@ -51,18 +51,23 @@ class Adapt(Protocol):
 class Anonymize(Protocol):
     """Records and the cluster of each, as one noisy point for each cluster."""
 
+    @property
+    def guarantee(self) -> str:
+        """What is claimed for such points."""
+
     def __call__(self, rng: np.random.Generator, X: FloatArray, member: IntArray, clusters: int) -> Mixtures:  # noqa: N803
         """The points."""
 
 
 class Synthetic(NamedTuple):
-    """Points with their labels, and what lies below their noise."""
+    """Points with their labels, what lies below their noise, and what is claimed of them."""
 
     X: FloatArray
     y: IntArray
     means: FloatArray
     sizes: IntArray
     sigmas: FloatArray
+    guarantee: str
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,8 @@ class ThreeA:
         labels = np.concatenate([np.full(len(mixtures.sizes), label) for label, mixtures in found])
         points, means, sizes, sigmas = (np.concatenate(parts) for parts in zip(*(m for _, m in found), strict=True))
         kept = ~np.isnan(sigmas)
-        return Synthetic(points[kept], labels[kept], means[kept], sizes[kept], sigmas[kept])
+        arrays = (points[kept], labels[kept], means[kept], sizes[kept], sigmas[kept])
+        return Synthetic(*arrays, self.anonymize.guarantee)
 
     def _of_region(
         self,

@@ -23,6 +23,14 @@ class ClusterMixing:
     delta: float
     classes: int
 
+    @property
+    def guarantee(self) -> str:
+        """See `Anonymize`."""
+        return (
+            f"guarantee: as claimed by the paper, ({self.epsilon:g}, {self.delta:g})-differential privacy for one "
+            "replaced record. The claim does not hold: for study only."
+        )
+
     def __call__(self, rng: np.random.Generator, X: FloatArray, member: IntArray, clusters: int) -> Mixtures:  # noqa: N803
         """See `Anonymize`."""
         sizes = np.bincount(member, minlength=clusters)

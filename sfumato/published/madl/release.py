@@ -41,8 +41,12 @@ class PublishedPoints:
     synthetic: Synthetic
     scale: Scaled
     setting: Setting
-    guarantee: str
-    faults: tuple[str, ...]
+    faults: tuple[str, ...] = KNOWN_FAULTS
+
+    @property
+    def guarantee(self) -> str:
+        """What the paper says, and what is to be thought of it."""
+        return self.synthetic.guarantee
 
 
 def clustmix(
@@ -63,15 +67,14 @@ def clustmix(
         Rows that are not finite: `DataError`. No class with enough records for a mixture: `DataError`; one class with
         too few has no points. A budget for which (8) has no solution: `BudgetError`.
     """
-    if not np.isfinite(X).all():
-        raise DataError("records must be finite numbers")
+    _check_finite(X)
     smallest = smallest_mixture(epsilon, delta, setting.sigma_max, classes, X.shape[1])
     if smallest is None:
         raise BudgetError(f"no noise gives a delta of {delta:g} at an epsilon of {epsilon:g}; change one of them")
     scale = Scaled.to(X, setting.scaling)
     adapt = no_adaptation if setting.alpha is None else KernelInducingPoints(setting.alpha)
     run = ThreeA(gmm_constrained, adapt, ClusterMixing(epsilon, delta, classes), smallest, setting.slices)
-    return PublishedPoints(run(rng, scale(X), y, classes), scale, setting, claim(epsilon, delta), KNOWN_FAULTS)
+    return PublishedPoints(run(rng, scale(X), y, classes), scale, setting)
 
 
 def searched(
@@ -89,6 +92,7 @@ def searched(
     Each run looks at all records and the choice at the scores of all, and none of it is paid for. Settings for which a
     mixture would need more records than any class has are passed over.
     """
+    _check_finite(X)
     best: tuple[float, PublishedPoints] | None = None
     for setting in settings:
         try:
@@ -103,9 +107,6 @@ def searched(
     return best[1]
 
 
-def claim(epsilon: float, delta: float) -> str:
-    """What the paper says, and what is to be thought of it."""
-    return (
-        f"guarantee: as claimed by the paper, ({epsilon:g}, {delta:g})-differential privacy for one replaced record. "
-        "The claim does not hold: for study only."
-    )
+def _check_finite(X: FloatArray) -> None:  # noqa: N803
+    if not np.isfinite(X).all():
+        raise DataError("records must be finite numbers")
