@@ -105,3 +105,19 @@ def test_without_pairs_the_marginals_are_kept():
     _, thetas, owner = approximate(one_way, None, [1, 1], 300)
     for column, theta in zip(one_way.columns.values(), thetas, strict=True):
         assert np.allclose(theta, column.theta[owner], atol=0.01)
+
+
+def test_columns_that_are_in_no_pair_have_no_cells_and_change_nothing():
+    rng = np.random.default_rng(2)
+    one_way, pairs = tables(hidden(rng, 4, 2), 2, 500.0, 20.0, rng)
+    kept = {pair: table for pair, table in pairs.tables.items() if "c" not in pair}
+    fewer = PairTables(pairs.coarse, pairs.grids, kept, dict.fromkeys(kept, 20.0))
+    seen, whole = evidence(one_way, fewer), evidence(one_way, pairs)
+    assert seen.coarse.shape == (12, SIZES["a"] + SIZES["b"])
+    assert not seen.coarse[SIZES["a"] + SIZES["b"] :].any()
+    assert np.array_equal(seen.pairs, whole.pairs[:, :7, :7])
+    whole.pair_precision[7:] = whole.pair_precision[:, 7:] = 0
+    marginals = np.concatenate([column.theta for column in one_way.columns.values()], axis=1)[[0, 0, 1]]
+    mixture = ProductMixture(rng.normal(size=(3, 12)), rng.normal(size=3), np.array([0, 0, 1]), marginals, seen.offsets)
+    for one, other in zip(mixture.error(seen), mixture.error(whole), strict=True):
+        assert one == pytest.approx(other, rel=1e-5, abs=1e-4)

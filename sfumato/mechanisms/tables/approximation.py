@@ -8,6 +8,7 @@ error is that of a Gaussian measurement: squared residuals over their variance; 
 component to the marginals of its class, so that noise alone makes no two columns depend on each other.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,7 +34,7 @@ class Evidence:
     """All noisy tables on the scale of probabilities, stacked.
 
     one_way   groups of all columns x classes, with the precision (one over variance) of each row
-    coarse    0/1 map from groups to coarse cells
+    coarse    0/1 map from groups to coarse cells; columns of no pair have none, so that wide tables cost no squares
     pairs     classes x coarse cells x coarse cells, symmetric, with the precision of each entry; 0: not measured
     """
 
@@ -50,13 +51,16 @@ def evidence(one_way: OneWays, pairs: PairTables | None) -> Evidence:
     columns, size = list(one_way.columns.values()), one_way.size
     offsets = np.cumsum([0, *(len(column.grouped) for column in columns)])
     variance = np.concatenate([c.variance + c.grouped.mean(axis=1).clip(1) for c in columns]) / size**2
-    levels = [1 if pairs is None else int(pairs.coarse[name].max()) + 1 for name in one_way.columns]
-    starts = dict(zip(one_way.columns, np.cumsum([0, *levels])[:-1].tolist(), strict=True))
+    paired = [] if pairs is None else [name for name in one_way.columns if name in set(itertools.chain(*pairs.tables))]
+    levels = [] if pairs is None else [int(pairs.coarse[name].max()) + 1 for name in paired]
+    starts = dict(zip(paired, np.cumsum([0, *levels]).tolist(), strict=False))
     coarse = np.zeros((offsets[-1], sum(levels)), dtype=np.float32)
     tables = np.zeros((one_way.classes.count, sum(levels), sum(levels)), dtype=np.float32)
     precision = np.zeros((sum(levels), sum(levels)), dtype=np.float32)
     if pairs is not None:
-        coarse[np.arange(offsets[-1]), np.concatenate([starts[n] + pairs.coarse[n] for n in one_way.columns])] = 1
+        for name, offset in zip(one_way.columns, offsets, strict=False):
+            if name in starts:
+                coarse[offset + np.arange(len(pairs.coarse[name])), starts[name] + pairs.coarse[name]] = 1
         for (one, other), table in pairs.tables.items():
             rows = slice(starts[one], starts[one] + table.shape[1])
             across = slice(starts[other], starts[other] + table.shape[2])

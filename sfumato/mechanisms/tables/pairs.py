@@ -19,7 +19,7 @@ from sfumato.statistics import Cells, Grid
 # noise, more only if it holds four
 _FEWEST_LEVELS, _ENOUGH_LEVELS, _MOST_LEVELS = 3, 12, 20
 _HOLDS, _HOLDS_WELL = 2.0, 4.0
-_MOST_FITTED = 2**28  # entries of the tables of all columns by all columns and classes, which the fit holds
+_MOST_FITTED = 2**28  # entries of the tables of all paired columns by each other and classes, which the fit holds
 _LIGHTEST = 0.3  # weight of a pair that tells nothing of the target; the heaviest has 1
 
 Pair = tuple[str, str]
@@ -47,7 +47,8 @@ def measure_pairs(door: Door, plan: TablesPlan, one_way: OneWays) -> PairTables 
     weights = _heaviest(plan, one_way)
     sigma = noise_scale(_sensitivity(plan, weights), plan.mu_pairs)
     typical = sigma / float(np.mean(list(weights.values())))
-    levels = _levels(one_way.size, typical, len(plan.features), len(weights), one_way.classes.count)
+    paired = len(set(itertools.chain(*weights)))
+    levels = _levels(one_way.size, typical, paired, len(weights), one_way.classes.count)
     coarse = {name: _coarse(column, levels) for name, column in one_way.columns.items()}
     grids = {name: column.grid.merged(coarse[name][column.groups]) for name, column in one_way.columns.items()}
     head: tuple[str, ...] = ()
