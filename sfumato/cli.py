@@ -5,7 +5,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -159,7 +159,7 @@ def release(
     epsilon: Annotated[float, typer.Option(help="the whole budget", show_default=False)],
     out: Annotated[Path, typer.Option(help="the bundle to write", show_default=False)],
     delta: Annotated[float, typer.Option(help="what the promise may exceed epsilon's factor by")] = 1e-6,
-    mechanism: Annotated[str, typer.Option(help="auto, tables, mixture or subspace")] = "auto",
+    mechanism: Annotated[str, typer.Option(help="auto, tables, mixture, subspace or slices")] = "auto",
     adjacency: Annotated[Adjacency, typer.Option(help="the change that nobody may notice")] = Adjacency.ADD_REMOVE,
     components: Annotated[
         int | None, typer.Option(help="Gaussians of a mixture without a category as target; by default as many as show")
@@ -273,6 +273,53 @@ def sample(
         tables = released.sample_tables(total, given=wanted, seed=seed, probabilities=probabilities)
         tabular.write(tables, released, out, lambda done: progress.advance(task, done))
     _say(f"{out} holds {total:,} synthetic rows.")
+
+
+@app.command()
+@told
+def retrain(
+    bundle: Bundle,
+    out: Annotated[Path, typer.Option(help="the bundle to write", show_default=False)],
+    generator: Annotated[str, typer.Option(help="mlp, residual, or convolutional for images")] = "mlp",
+    epochs: Annotated[int, typer.Option(help="at most; training stops when slices held back come no nearer")] = 1_000,
+    seed: Annotated[int, typer.Option(help="the same seed, the same model")] = 0,
+    curve: Annotated[Path | None, typer.Option(help="a picture of the loss to write: .svg")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="a file that training is kept in, and goes on from when it was stopped")
+    ] = None,
+) -> None:
+    """Train a generator on what a bundle holds. It costs nothing: any number of times, of any kind.
+
+    Example: `sfumato retrain stays.sfumato --generator residual --epochs 2000 --curve loss.svg --out again.sfumato`
+    """
+    from sfumato import receiver
+    from sfumato.generators import Curve, Epoch
+    from sfumato.output import whole_file
+
+    released, drawn = receiver.open_release(bundle), Curve()
+    with (
+        whole_file(out) as file,
+        whole_file(curve) if curve else nullcontext() as sheet,
+        Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeRemainingColumn(),
+            console=_aside,
+            transient=True,
+            disable=not _aside.is_terminal,
+        ) as progress,
+    ):
+        task = progress.add_task("training", total=epochs)
+
+        def show(epoch: Epoch) -> None:
+            drawn(epoch)
+            progress.update(task, completed=epoch.number, description=f"training, loss {epoch.loss:,.1f}")
+
+        released.retrain(generator, epochs, seed, progress=show, checkpoint=checkpoint).write(file)
+        if sheet:
+            sheet.write(str(drawn.svg()).encode())
+    stopped = drawn.epochs[-1].number if drawn.epochs else epochs
+    _say(f"{out} holds a generator ({generator}) after {stopped:,} epochs. The ledger is as it was: nothing was spent.")
 
 
 @app.command()

@@ -20,7 +20,7 @@ from sfumato.receiver import Release
 from sfumato.schema import Schema
 from sfumato.sources import open_source
 
-Mechanism = Literal["auto", "tables", "mixture", "subspace"]
+Mechanism = Literal["auto", "tables", "mixture", "subspace", "slices"]
 DEFAULT_DELTA = 1e-6
 
 
@@ -44,6 +44,7 @@ def release(
     schema      the public knowledge of the table, or the path of its YAML file
     epsilon, delta   the whole budget; nothing is spent on the side
     mechanism   "tables"; "mixture", Gaussians for up to 32 numeric columns; "subspace", Gaussians for hundreds of them;
+                "slices", histograms along directions, for generators to train on;
                 or "auto": a subspace for 64 numeric columns or more with one category at most, as target, else tables
     adjacency   "add-remove" (one record more or less), "replace" or "label"
     components  how many Gaussians a mixture without a category as target gets; by default as many as the data bear out

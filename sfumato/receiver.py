@@ -1,6 +1,6 @@
 """What a receiver holds: a release, opened from its bundle, that answers without ever meeting the private data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,7 @@ from sfumato.schema import Schema
 from sfumato.statistics.packing import restore, share
 
 if TYPE_CHECKING:
+    from sfumato.generators import Epoch, Generator
     from sfumato.models.gaussian_mixture import GaussianMixture
 
 FloatArray = NDArray[np.float64]
@@ -292,6 +293,41 @@ class Release:
         again = replace(self, fitted=mechanism.refit(self.measurements, plan, settings, None))
         action = getattr(self.fitted, "action", None)
         return again.action(action) if action else again
+
+    def retrain(
+        self,
+        generator: "str | Generator" = "mlp",
+        epochs: int = 1_000,
+        seed: int = 0,
+        *,
+        progress: "Callable[[Epoch], None]" = lambda _: None,
+        checkpoint: str | Path | None = None,
+    ) -> "Release":
+        """The same release with its model replaced by a generator that is trained on its measurements, at no cost.
+
+        Any number of epochs, restarts and architectures: what is trained on is public. From bundles of slices and of
+        tables; from those of a Gaussian mixture by the waves of its columns.
+
+        generator    "mlp", "residual", "convolutional" for images, or anything that has `sample(z)` and `parameters()`,
+                     see `sfumato.generators`
+        epochs       at most; training stops early when slices that are held back no longer come nearer
+        seed         the same seed, the same model
+        progress     called after every epoch; a `sfumato.generators.Curve` keeps and draws what it is told
+        checkpoint   a file that training is kept in, and goes on from when it was stopped
+        """
+        from sfumato.mechanisms.retraining import retrained
+
+        named = {"generator": generator} if isinstance(generator, str) else {}
+        model = retrained(
+            self.schema,
+            self.statement,
+            self.measurements,
+            {**named, "epochs": epochs, "seed": seed},
+            None if isinstance(generator, str) else generator,
+            progress,
+            None if checkpoint is None else Path(checkpoint),
+        )
+        return replace(self, fitted=model)
 
     def save(self, path: str | Path) -> None:
         """Write the bundle, whole or not at all."""

@@ -7,6 +7,8 @@ from typing import Any
 from sfumato.encoding import Encoder
 from sfumato.errors import SfumatoError
 from sfumato.mechanisms.registry import MECHANISMS
+from sfumato.mechanisms.retraining import retrained
+from sfumato.models.model import Model
 from sfumato.privacy.accounting import Budget, delta_of, noise_scale
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.privacy.spending import UNITS_PER_MU_SQUARED, units_of
@@ -22,6 +24,7 @@ from sfumato.statistics import (
     Grid,
     RowSums,
     Scatter,
+    Slices,
     Stacked,
     Statistic,
     size_of,
@@ -111,6 +114,9 @@ def _follows(statistic: Statistic, schema: Schema) -> bool:
             return _read_as(statistic.view.places, schema) and statistic.view.parting.target in (None, schema.target)
         case AtBounds():
             return _read_as(statistic.places, schema)
+        case Slices():
+            fits = all(name in columns and grid.codes == columns[name].size for name, grid in _grids(statistic))
+            return fits and statistic.label == schema.target
         case Cells() | Gradient():
             label = statistic.label if isinstance(statistic, Cells) else statistic.target
             fits = all(name in columns and grid.codes == columns[name].size for name, grid in _grids(statistic))
@@ -123,9 +129,11 @@ def _read_as(places: Coordinates, schema: Schema) -> bool:
     return all(schema.by_name.get(name) == column for name, column in places.columns.items())
 
 
-def _grids(part: Cells | Gradient) -> list[tuple[str, Grid]]:
+def _grids(part: Cells | Gradient | Slices) -> list[tuple[str, Grid]]:
     if isinstance(part, Cells):
         return list(part.grids.items())
+    if isinstance(part, Slices):
+        return [*part.grids.items(), *([(str(part.label), part.classes)] if part.classes else [])]
     looked_up = [
         (name, grid)
         for lookup in part.model.features.lookups
@@ -144,8 +152,12 @@ def _replay(release: Release, features: Any) -> list[Check]:
     batch = None if features is None else release.encoded(features)
     try:
         mechanism = MECHANISMS[statement.mechanism]
-        plan = mechanism.plan(release.schema, statement.budget, statement.adjacency, release.fitted.settings)
-        again = mechanism.refit(release.measurements, plan, release.fitted.settings, batch)
+        settings = release.fitted.settings
+        if "generator" in settings:
+            again: Model = retrained(release.schema, statement, release.measurements, settings)
+        else:
+            plan = mechanism.plan(release.schema, statement.budget, statement.adjacency, settings)
+            again = mechanism.refit(release.measurements, plan, settings, batch)
     except (SfumatoError, LookupError, ValueError, TypeError) as error:
         return [Check(what, holds=False, detail=str(error))]
     off = again.distance(release.fitted) if type(again) is type(release.fitted) else 1.0

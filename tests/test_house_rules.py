@@ -66,9 +66,9 @@ def test_the_private_side_draws_from_the_operating_system_alone(file):
     assert not uses_other_randomness(file.read_text())
 
 
-def test_public_chance_is_for_mechanisms_alone():
+def test_public_chance_is_for_what_comes_after_the_door():
     users = {file.parts[len(ROOT.parts)] for file in FILES if "public_chance" in file.read_text()}
-    assert users == {"mechanisms"}
+    assert users == {"mechanisms", "generators"}
 
 
 def test_the_randomness_rule_sees_a_seeded_generator():

@@ -8,6 +8,7 @@ from sfumato.encoding import Batch
 from sfumato.errors import RequestError
 from sfumato.measurement import Door, Measurement
 from sfumato.mechanisms.mixture import plan_mixture, refit_mixture, release_mixture
+from sfumato.mechanisms.slices import plan_slices, refit_slices, release_slices
 from sfumato.mechanisms.subspace import plan_subspace, refit_subspace, release_subspace
 from sfumato.mechanisms.tables import Fit, plan_tables, refit_tables, release_tables
 from sfumato.models.model import Model
@@ -39,6 +40,10 @@ def _plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency, setting
     return plan_subspace(schema, budget, adjacency)
 
 
+def _plan_slices(schema: Schema, budget: Budget, adjacency: Adjacency, settings: Mapping[str, Any]) -> Any:  # noqa: ARG001
+    return plan_slices(schema, budget, adjacency)
+
+
 def _refit_tables(measurements: Measurements, plan: Any, settings: Mapping[str, Any], _: Batch | None) -> Model:
     return refit_tables(measurements, plan, Fit(**settings))
 
@@ -55,8 +60,13 @@ def _refit_subspace(measurements: Measurements, plan: Any, settings: Mapping[str
     return refit_subspace(measurements, plan)
 
 
+def _refit_slices(measurements: Measurements, plan: Any, settings: Mapping[str, Any], _: Batch | None) -> Model:
+    return refit_slices(measurements, plan, settings)
+
+
 MECHANISMS: Mapping[str, Mechanism] = {
     "tables": Mechanism(_plan_tables, release_tables, _refit_tables),
     "mixture": Mechanism(_plan_mixture, release_mixture, _refit_mixture),
     "subspace": Mechanism(_plan_subspace, release_subspace, _refit_subspace),
+    "slices": Mechanism(_plan_slices, release_slices, _refit_slices),
 }

@@ -19,6 +19,7 @@ from sfumato.statistics.row_sums import RowSums
 from sfumato.statistics.scatter import Scatter
 from sfumato.statistics.scores import Hampel, Lift
 from sfumato.statistics.shells import Shells
+from sfumato.statistics.slices import Slices
 from sfumato.statistics.stacked import Stacked
 from sfumato.statistics.statistic import Block, Statistic, size_of, statistic_from_content
 from sfumato.statistics.upright import Upright
@@ -48,6 +49,7 @@ __all__ = [
     "RowSums",
     "Scatter",
     "Shells",
+    "Slices",
     "Softmax",
     "Stacked",
     "Statistic",

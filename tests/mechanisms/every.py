@@ -1,14 +1,17 @@
 """A small table for every mechanism and every kind of question that it asks, with persons who have several records."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
 
 import sfumato
+from sfumato.mechanisms.slices import fitting
 from tests.conftest import MIXED, make_table
 
 ID = "person"
@@ -30,7 +33,15 @@ class Case:
     def release(self, data: Any = None, **more: Any) -> sfumato.Release:
         """Of the table, or of other data in its place."""
         settings = {"epsilon": 4.0, "delta": 1e-5, "ledger": None, "seed": 1, **self.settings, **more}
-        return sfumato.release(self.table if data is None else data, self.schema, **settings)
+        with short_training():
+            return sfumato.release(self.table if data is None else data, self.schema, **settings)
+
+
+@contextmanager
+def short_training(epochs: int = 5) -> Iterator[None]:
+    """Inside, generators are trained for a moment: enough to compare what they were trained on."""
+    with mock.patch.object(fitting, "SETTINGS", {**fitting.SETTINGS, "epochs": epochs}):
+        yield
 
 
 def _owned(table: pa.Table) -> pa.Table:
@@ -79,6 +90,7 @@ def every_case() -> dict[str, Case]:
         "tables": Case(sfumato.Schema.from_yaml(MIXED), mixed),
         "tables, replace": Case(sfumato.Schema.from_yaml(MIXED), mixed, {"adjacency": "replace"}),
         "tables, label": Case(sfumato.Schema.from_yaml(MIXED), mixed, {"adjacency": "label"}),
+        "slices": Case(sfumato.Schema.from_yaml(MIXED), mixed, {"mechanism": "slices"}),
         "mixture": Case(_schema(kinds, ", target: kind"), plane, {"mechanism": "mixture"}),
         "mixture without classes": Case(_schema(_PLANE), plane, {"mechanism": "mixture"}),
         "mixture, public features": Case(_schema(kinds, public), plane, {"mechanism": "mixture", "adjacency": "label"}),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics import Cells, Grid, Stacked
+from sfumato.statistics import Cells, Grid, Slices, Stacked
 from tests.statistics.hunting import holds
 
 CODES = {"a": 5, "b": 1000, "c": 3, "label": 4}
@@ -15,7 +15,17 @@ MERGED = {**GRIDS, "b": Grid.of_cells(np.arange(1000) % 13 // 5)}
 
 ONE_WAY = Cells((("a", "label"), ("b", "label"), ("c", "label")), GRIDS, "label")
 PAIRS = Cells((("a", "b", "label"), ("b", "c"), ("label",)), MERGED, "label")
+RNG = np.random.default_rng(3)
+SLICES = Slices(
+    {name: GRIDS[name] for name in "abc"},
+    RNG.integers(-5_000, 5_000, (4, sum(GRIDS[name].size for name in "abc"))).astype(np.int32),
+    np.sort(RNG.integers(-5_000, 5_000, (4, 12)), axis=1).astype(np.int32),
+    "label",
+    GRIDS["label"],
+)
 STATISTICS = {
+    "slices": SLICES,
+    "stack with slices": Stacked((SLICES, PAIRS), (1.0, 0.5)),
     "one-way": ONE_WAY,
     "pairs": PAIRS,
     "weighted pairs": Cells(PAIRS.tables, MERGED, "label", (1.0, 0.3, 2.5)),

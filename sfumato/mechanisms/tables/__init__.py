@@ -5,8 +5,9 @@ Approximate: a mixture of products is fitted to the counts.
 Adapt: a labeller, what the target is given the rest, is fitted to the gradients.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from sfumato.models.labeller import Labeller
 from sfumato.models.table_mixture import Pieces, TableMixture
 from sfumato.statistics import Grid, Softmax
 
-__all__ = ["Fit", "TablesPlan", "plan_tables", "refit_tables", "release_tables"]
+__all__ = ["Fit", "TablesPlan", "assembled", "plan_tables", "refit_tables", "release_tables"]
 
 _FIRST_COMPONENT, _NEXT_COMPONENT = 10.0, 2.0  # noise deviations of a pair's count that a class must hold for them
 
@@ -90,21 +91,34 @@ def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: 
     """The fitted mixture over the codes of every column, the target among them."""
     classes, size = one_way.classes, one_way.size
     components = _components(one_way, pairs, fit.components)
-    columns = {}
     if one_way.columns:
         steps = max(1, fit.steps * MANY_CLASSES // max(MANY_CLASSES, classes.count))
         weights, thetas, owner = approximate(one_way, pairs, components, steps)
-        for (name, column), theta in zip(one_way.columns.items(), thetas, strict=True):
-            noise = np.sqrt(column.variance * classes.count) / size
-            columns[name] = _pieces(column.grid, column.groups, noise, theta[:, column.groups] * column.inside)
     else:
-        weights, owner = one_way.totals / size, np.arange(classes.count)
+        weights, thetas, owner = one_way.totals / size, [], np.arange(classes.count)
+    return assembled(plan, one_way, weights, thetas, owner, asdict(fit))
+
+
+def assembled(
+    plan: TablesPlan,
+    one_way: OneWays,
+    weights: FloatArray,
+    thetas: Sequence[FloatArray],
+    owner: IntArray,
+    settings: Mapping[str, Any],
+) -> TableMixture:
+    """The mixture over the codes of every column from components over its groups (theta by column), and their class."""
+    classes, size = one_way.classes, one_way.size
+    columns = {}
+    for (name, column), theta in zip(one_way.columns.items(), thetas, strict=True):
+        noise = np.sqrt(column.variance * classes.count) / size
+        columns[name] = _pieces(column.grid, column.groups, noise, theta[:, column.groups] * column.inside)
     if plan.target is not None:
         noise = np.full(classes.count, one_way.deviation / size)
         theta = np.where(classes.groups == owner[:, None], classes.inside, 0.0)
         columns[plan.target] = _pieces(plan.grids[plan.target], classes.groups, noise, theta)
     ordered = {name: columns[name] for name in plan.codes}
-    return TableMixture(weights, ordered, size, settings=asdict(fit))
+    return TableMixture(weights, ordered, size, settings=settings)
 
 
 def _components(one_way: OneWays, pairs: PairTables | None, most: int) -> list[int]:

@@ -1,0 +1,177 @@
+"""Training: any number of epochs, restarts and architectures, all of them free. Public values only.
+
+An epoch is one look at everything that was released. Every so often the generator is judged by slices that it does not
+learn from; when these have not come nearer for long, training stops, and what was best counts.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import RequestError
+from sfumato.generators.checkpoints import Checkpoint
+from sfumato.generators.columnwise import Tensor
+from sfumato.generators.evidence import Evidence
+from sfumato.generators.judging import Judge
+from sfumato.generators.networks import GENERATORS, LATENT, Generator
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_RATE, _WARM = 1e-2, 0.05
+_JUDGED = 25  # epochs from one judgement to the next
+_PATIENCE = 8  # judgements without a better one, after which training stops
+_LATENTS, _FEWEST_LATENTS = 256, 16  # points of each class
+_MOST = 1 << 22  # numbers that a generator gives in an epoch: a bound on time and memory
+
+
+class Epoch(NamedTuple):
+    """How far training has come: the loss, and that of the slices held back, where it was judged."""
+
+    number: int
+    of: int
+    loss: float
+    held_back: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A generator read at its latent points: weight, class and the distribution of every column of each."""
+
+    weights: FloatArray
+    owner: IntArray
+    theta: FloatArray
+    epochs: int
+
+
+def train(
+    seen: Evidence,
+    generator: str | Generator,
+    epochs: int,
+    seed: int,
+    progress: Callable[[Epoch], None] = lambda _: None,
+    shape: tuple[int, int] | None = None,
+    checkpoint: Path | None = None,
+) -> Trained:
+    """Fit a generator to the evidence.
+
+    generator    the name of one that the library brings, or any that has `sample(z)` and `parameters()`
+    seed         of starting weights, latent points and drawn rows: the same seed, the same result
+    shape        height and width, where the columns are one image
+    checkpoint   a file in which training is kept every so often, and from which it goes on after it was stopped
+    """
+    torch = torch_or_error()
+    if epochs < 1 or seed < 0:
+        raise RequestError(f"{epochs} epochs with seed {seed} were asked for; there must be one, and no seed below 0")
+    with _seeded(torch, seed):
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        judge = Judge(seen, device)
+        z, owner = _latents(torch, seen, device)
+        network: Any = _made(generator, seen, shape)
+        if hasattr(network, "to"):
+            network = network.to(device)
+        _check(network, z, seen)
+        _run(judge, network, z, owner, epochs, seed, progress, checkpoint)
+        with torch.no_grad():
+            theta = judge.theta(judge.logits(network.sample(z), owner)).cpu().numpy().astype(np.float64)
+    if not np.isfinite(theta).all():
+        raise RequestError("the generator gives numbers that are not finite; train another")
+    classes = owner.cpu().numpy().astype(np.int64)
+    weights = (seen.totals / seen.size / np.bincount(classes))[classes]
+    return Trained(weights / weights.sum(), classes, theta, epochs)
+
+
+def _run(
+    judge: Judge,
+    network: Any,
+    z: Tensor,
+    owner: Tensor,
+    epochs: int,
+    seed: int,
+    progress: Callable[[Epoch], None],
+    path: Path | None,
+) -> None:
+    """Adam with a short warm-up and a cosine to zero; the best state by the slices held back is what stays."""
+    import torch
+
+    parameters = list(network.parameters())
+    optimizer = torch.optim.Adam(parameters, lr=_RATE)
+    kept = Checkpoint(path, parameters, optimizer, {"epochs": epochs, "seed": seed, "points": len(z)})
+    start = kept.load()
+    warm = max(1, int(_WARM * epochs))
+    for number in range(start, epochs):
+        rate = min((number + 1) / warm, 0.5 * (1 + math.cos(math.pi * max(0, number - warm) / max(1, epochs - warm))))
+        for group in optimizer.param_groups:
+            group["lr"] = _RATE * rate
+        loss = judge.loss(judge.logits(network.sample(z), owner), owner)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(parameters, 10.0 * judge.cells)
+        optimizer.step()
+        judged = None
+        if (number + 1) % _JUDGED == 0 or number + 1 == epochs:
+            judged = _judged(judge, network, z, owner)
+            kept.save(number + 1, judged)
+        progress(Epoch(number + 1, epochs, float(loss.detach()), judged))
+        if kept.waited >= _PATIENCE and (number + 1) * 2 > epochs:
+            break
+    kept.restore_best()
+
+
+def _judged(judge: Judge, network: Any, z: Tensor, owner: Tensor) -> float:
+    import torch
+
+    with torch.no_grad():
+        logits = judge.logits(network.sample(z), owner)
+        return float(judge.loss(logits, owner, held_back=True))
+
+
+def _latents(torch: Any, seen: Evidence, device: str) -> tuple[Tensor, Tensor]:
+    """Latent points of every class, those of one class the same as those of another, and the class of each."""
+    each = int(np.clip(_MOST // (seen.classes * max(seen.layout.width, 1)), _FEWEST_LATENTS, _LATENTS))
+    normal = torch.randn(each, LATENT)
+    owner = torch.arange(seen.classes).repeat_interleave(each)
+    one_hot = torch.nn.functional.one_hot(owner, seen.classes).float()
+    return torch.cat((normal.repeat(seen.classes, 1), one_hot), dim=1).to(device), owner.to(device)
+
+
+def _made(generator: str | Generator, seen: Evidence, shape: tuple[int, int] | None) -> Any:
+    if not isinstance(generator, str):
+        return generator
+    if generator not in GENERATORS:
+        raise RequestError(f"there is no generator {generator!r}; use one of {', '.join(GENERATORS)}, or your own")
+    return GENERATORS[generator](seen.layout, shape)
+
+
+def _check(network: Any, z: Tensor, seen: Evidence) -> None:
+    for name in ("sample", "parameters"):
+        if not callable(getattr(network, name, None)):
+            raise RequestError(f"a generator needs a method {name}; see sfumato.generators.Generator")
+    given = network.sample(z[:2])
+    if tuple(given.shape) != (2, seen.layout.width):
+        raise RequestError(
+            f"of 2 latent points the generator gives {tuple(given.shape)}; the layout asks for (2, {seen.layout.width})"
+        )
+
+
+@contextmanager
+def _seeded(torch: Any, seed: int) -> Iterator[None]:
+    """Inside, torch draws what the seed decides; outside it goes on as if nothing had been drawn."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield
+
+
+def torch_or_error() -> Any:
+    """Torch, or where to get it."""
+    try:
+        import torch
+    except ImportError:
+        raise RequestError("generators need torch; install it with: pip install 'sfumato[generators]'") from None
+    return torch

@@ -1,0 +1,60 @@
+"""Generators from any bundle whose measurements tell the distribution of columns: slices, tables, waves."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import RequestError
+from sfumato.generators.networks import Generator
+from sfumato.generators.training import Epoch
+from sfumato.measurement import Measurement
+from sfumato.mechanisms.likeness import alike
+from sfumato.mechanisms.record import Record
+from sfumato.mechanisms.slices import measured, plan_slices
+from sfumato.mechanisms.slices.evidence import evidence_of
+from sfumato.mechanisms.slices.fitting import OWN, Seen, fitted
+from sfumato.mechanisms.slices.waves import waves_seen
+from sfumato.mechanisms.tables import plan_tables
+from sfumato.mechanisms.tables.one_way import cut_target, measure_one_way
+from sfumato.mechanisms.tables.pairs import measure_pairs
+from sfumato.models.table_mixture import TableMixture
+from sfumato.privacy.statement import PrivacyStatement
+from sfumato.schema import Schema
+
+
+def retrained(
+    schema: Schema,
+    statement: PrivacyStatement,
+    measurements: tuple[Measurement, ...],
+    settings: Mapping[str, Any],
+    generator: Generator | None = None,
+    progress: Callable[[Epoch], None] = lambda _: None,
+    checkpoint: Path | None = None,
+) -> TableMixture:
+    """A generator trained on what was released, as a model. It spends nothing: all of it is public."""
+    if settings.get("generator") == OWN and generator is None:
+        raise RequestError("the model is of a generator that this library does not bring; train it with that generator")
+    seen = _seen(schema, statement, measurements)
+    return fitted(seen, settings, generator, shape_of(schema), progress, checkpoint)
+
+
+def shape_of(schema: Schema) -> tuple[int, int] | None:
+    """Height and width where all columns but the target are one image."""
+    runs = [column for column in schema.columns if schema.target not in column.names]
+    return getattr(runs[0], "image", None) if len(runs) == 1 else None
+
+
+def _seen(schema: Schema, statement: PrivacyStatement, measurements: tuple[Measurement, ...]) -> Seen:
+    match statement.mechanism:
+        case "slices":
+            plan = plan_slices(schema, statement.budget, statement.adjacency)
+            return measured(Record(measurements, alike), plan)
+        case "tables":
+            tables, record = plan_tables(schema, statement.budget, statement.adjacency), Record(measurements)
+            one_way = measure_one_way(record, tables, cut_target(record, tables))
+            pairs = measure_pairs(record, tables, one_way)  # gradients look at labels alone, and stay where they are
+            return Seen(tables, one_way, evidence_of(one_way, pairs, None) if one_way.columns else None)
+        case "mixture":
+            return waves_seen(plan_tables(schema, statement.budget, statement.adjacency), measurements)
+        case other:
+            raise RequestError(f"a generator trains on slices, tables or waves; a release by {other} has none of them")

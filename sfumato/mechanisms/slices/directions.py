@@ -1,0 +1,127 @@
+"""Histograms along random orthonormal directions, laid out by what the axes have told.
+
+A record is laid out as one coordinate for each number, its rank among the records, and one for each value of a
+category and for a missing number; all with variance 1 or less as far as the axes tell. The directions are those of
+random orthonormal frames, drawn from public chance: of one frame where it is wide enough.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.measurement import Door
+from sfumato.mechanisms.chance import Chance, public_chance
+from sfumato.mechanisms.slices.planning import SlicesPlan
+from sfumato.mechanisms.tables.one_way import OneWay, OneWays
+from sfumato.privacy.accounting import noise_scale
+from sfumato.statistics import Slices
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_DIRECTIONS = 32
+_FEWEST_BINS, _MOST_BINS = 4, 32
+_HOLDS = 4.0  # noise deviations that an average bin of a class should hold
+_STEP = 2.0**-12  # of a place on a direction, whose records have a variance of about 1
+_RAREST = 0.02  # share below which a value of a category is not stretched further
+_DRAWN = 1 << 14  # records of independent columns, which place the bins
+_STREAM = 23
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms:
+    """What was measured along the directions: noisy counts (directions x bins x classes) and the law of their noise.
+
+    places and ends are those of the statistic, in standard deviations; `outer` holds the outermost places that records
+    of independent columns take (directions x 2).
+    """
+
+    places: FloatArray
+    ends: FloatArray
+    outer: FloatArray
+    counts: FloatArray
+    sigma: float
+
+
+def measure_directions(door: Door, plan: SlicesPlan, one_way: OneWays) -> Histograms | None:
+    """Ask for them, on bins of about equal count if the columns were independent, as many as the noise allows."""
+    if plan.mu_directions is None:
+        return None
+    columns, target = list(one_way.columns.values()), plan.tables.target
+    layout = _layout(columns)
+    rng = public_chance(_STREAM)
+    places = np.rint(_frames(rng, len(layout)) @ layout / _STEP).astype(np.int32)
+    classes = None if target is None else plan.tables.grids[target].merged(one_way.classes.groups)
+    grids = {name: column.grid.merged(column.groups) for name, column in one_way.columns.items()}
+
+    def asked(ends: NDArray[np.int32]) -> Slices:
+        return Slices(grids, places, ends, target, classes)
+
+    drawn = _independent(rng, columns, places)
+    sensitivity = asked(np.zeros((_DIRECTIONS, 1), dtype=np.int32)).sensitivity(plan.tables.adjacency)
+    bins = _bins(one_way, noise_scale(sensitivity, plan.mu_directions))
+    cuts = np.ceil(np.arange(1, bins) * len(drawn) / bins).astype(np.int64)
+    drawn.sort(axis=0)
+    measured = door.measure(asked(drawn[cuts].T.astype(np.int32)), plan.mu_directions)
+    answered = measured.statistic
+    assert isinstance(answered, Slices)  # noqa: S101 - the door answers what it was asked, but for last digits
+    return Histograms(
+        answered.places.astype(np.float64) * _STEP,
+        answered.ends.astype(np.float64) * _STEP,
+        drawn[[0, -1]].T.astype(np.float64) * _STEP,
+        answered.split(measured.values.astype(float)),
+        measured.sigma,
+    )
+
+
+def _layout(columns: list[OneWay]) -> FloatArray:
+    """Coordinates x groups of all columns: where each group lies on each coordinate."""
+    blocks = []
+    for column in columns:
+        p = _pooled(column)
+        n = column.ordered
+        alone = np.diag(1 / np.sqrt(len(p) * np.maximum(p, _RAREST)))[n:]
+        rank = (np.cumsum(p[:n]) - p[:n] / 2) / max(p[:n].sum(), 1e-12)
+        number = np.append(np.sqrt(12) * (rank - 0.5), np.zeros(len(p) - n))[None]
+        blocks.append(np.concatenate((number, alone)) if n else alone)
+    rows, groups = sum(len(block) for block in blocks), sum(block.shape[1] for block in blocks)
+    layout = np.zeros((rows, groups))
+    row = group = 0
+    for block in blocks:
+        layout[row : row + len(block), group : group + block.shape[1]] = block
+        row, group = row + len(block), group + block.shape[1]
+    return layout
+
+
+def _pooled(column: OneWay) -> FloatArray:
+    """The distribution over a column's groups, of all classes together."""
+    counts = column.grouped.sum(axis=1).clip(1.0)
+    pooled: FloatArray = counts / counts.sum()
+    return pooled
+
+
+def _frames(rng: Chance, width: int) -> FloatArray:
+    """Directions x coordinates: uniform orthonormal frames, one after the other."""
+    frames: list[FloatArray] = []
+    while sum(map(len, frames)) < _DIRECTIONS:
+        q, r = np.linalg.qr(rng.normal(size=(width, min(width, _DIRECTIONS))))
+        frames.append((q * np.sign(np.diag(r))).T)
+    return np.concatenate(frames)[:_DIRECTIONS]
+
+
+def _independent(rng: Chance, columns: list[OneWay], places: NDArray[np.int32]) -> IntArray:
+    """The places of records whose columns have nothing to do with each other: records x directions."""
+    found = np.zeros((_DRAWN, len(places)), dtype=np.int64)
+    start = 0
+    for column in columns:
+        ends = np.cumsum(_pooled(column))
+        group = np.searchsorted(ends / ends[-1], rng.random(_DRAWN), side="right").clip(max=len(ends) - 1)
+        found += places[:, start + group].T
+        start += len(ends)
+    return found
+
+
+def _bins(one_way: OneWays, sigma: float) -> int:
+    held = one_way.size / (one_way.classes.count * _HOLDS * sigma)
+    return int(np.clip(held, _FEWEST_BINS, _MOST_BINS))

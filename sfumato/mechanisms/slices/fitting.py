@@ -1,0 +1,60 @@
+"""Fit: from evidence to a trained generator, and from it to a model that answers. Post-processing."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.generators.evidence import Evidence
+from sfumato.generators.networks import Generator
+from sfumato.generators.training import Epoch, train
+from sfumato.mechanisms.tables import TablesPlan, assembled
+from sfumato.mechanisms.tables.one_way import OneWays
+from sfumato.models.table_mixture import TableMixture
+
+SETTINGS: Mapping[str, Any] = {"generator": "mlp", "epochs": 1_000, "seed": 0}
+"""How a generator is trained unless something else is asked for."""
+OWN = "own"
+"""The name of a generator that the library does not bring."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was released: the grids of the plan, the axes, and the evidence; none where there is but a target."""
+
+    plan: TablesPlan
+    one_way: OneWays
+    evidence: Evidence | None
+
+
+def fitted(
+    seen: Seen,
+    settings: Mapping[str, Any],
+    generator: Generator | None = None,
+    shape: tuple[int, int] | None = None,
+    progress: Callable[[Epoch], None] = lambda _: None,
+    checkpoint: Path | None = None,
+) -> TableMixture:
+    """Train, and read the generator at its latent points: a mixture of products, which answers whatever is asked.
+
+    `generator` is one of the user's own, in place of the one that the settings name.
+    """
+    one_way = seen.one_way
+    if seen.evidence is None:
+        weights, owner = one_way.totals / one_way.size, np.arange(one_way.classes.count)
+        return assembled(seen.plan, one_way, weights, [], owner, {})
+    settings = {**SETTINGS, **settings, **({} if generator is None else {"generator": OWN})}
+    trained = train(
+        seen.evidence,
+        settings["generator"] if generator is None else generator,
+        settings["epochs"],
+        settings["seed"],
+        progress,
+        shape,
+        checkpoint,
+    )
+    starts = np.cumsum(seen.evidence.layout.sizes)[:-1]
+    thetas = [part / part.sum(axis=1, keepdims=True) for part in np.split(trained.theta, starts, axis=1)]
+    return assembled(seen.plan, one_way, trained.weights, thetas, trained.owner, settings)

@@ -1,0 +1,113 @@
+"""What training rests on, each against a slow, obvious version."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from sfumato.generators.columnwise import Columnwise
+from sfumato.generators.evidence import Layout
+from sfumato.generators.judging import Judge
+from sfumato.generators.smoothing import SmoothedSlices, smoothing_of
+from tests.generators.making import CLASSES, SIZES, evidence
+
+LAYOUT = Layout(SIZES, SIZES, CLASSES)
+COLUMNS = Columnwise(LAYOUT, "cpu")
+
+
+def split(row: np.ndarray) -> list[np.ndarray]:
+    return np.split(row, np.cumsum(SIZES)[:-1])
+
+
+@given(st.integers(0, 1_000), st.floats(0.1, 50))
+def test_softmax_is_that_of_every_column_by_itself(seed, scale):
+    logits = scale * np.random.default_rng(seed).normal(size=(5, sum(SIZES)))
+    found = COLUMNS.softmax(torch.tensor(logits, dtype=torch.float32)).numpy()
+    for row, expected in zip(found, logits, strict=True):
+        slow = np.concatenate([np.exp(part - part.max()) / np.exp(part - part.max()).sum() for part in split(expected)])
+        assert row == pytest.approx(slow, abs=1e-5)
+
+
+@given(st.integers(0, 1_000))
+def test_mean_and_variance_along_a_direction_are_those_of_all_records(seed):
+    rng = np.random.default_rng(seed)
+    theta = np.concatenate([rng.dirichlet(np.ones(size)) for size in SIZES])
+    places = rng.normal(size=(4, sum(SIZES)))
+    mean, variance = COLUMNS.moments(
+        torch.tensor(theta[None], dtype=torch.float32), torch.tensor(places, dtype=torch.float32)
+    )
+    parts, along = split(theta), [split(row) for row in places]
+    for s in range(4):
+        records = list(itertools.product(*(range(size) for size in SIZES)))
+        p = np.array([np.prod([parts[c][g] for c, g in enumerate(record)]) for record in records])
+        x = np.array([sum(along[s][c][g] for c, g in enumerate(record)) for record in records])
+        assert mean[0, s] == pytest.approx(p @ x, abs=1e-4)
+        assert variance[0, s] == pytest.approx(p @ x**2 - (p @ x) ** 2, abs=1e-4)
+
+
+def test_smoothing_takes_the_records_of_a_bin_where_noise_takes_them():
+    rng = np.random.default_rng(0)
+    ends, outer, width = np.array([[-1.0, 0.0, 2.0]]), np.array([[-3.0, 4.0]]), np.array([0.5])
+    found = smoothing_of(ends, outer, width)[0]
+    edges = np.array([-3.0, -1.0, 0.0, 2.0, 4.0])
+    for place in range(4):
+        drawn = rng.uniform(edges[place], edges[place + 1], 200_000) + 0.5 * rng.normal(size=200_000)
+        slow = np.bincount(np.searchsorted(ends[0], drawn), minlength=4) / 200_000
+        assert found[place] == pytest.approx(slow, abs=0.005)
+    assert found.sum(axis=1) == pytest.approx(np.ones(4))
+
+
+def test_expected_slices_are_shares_of_normal_places():
+    seen = evidence(np.random.default_rng(1)).histograms
+    slices = SmoothedSlices.of(seen, 1e5, np.array([2, 5]), "cpu")
+    mean, variance = np.array([[0.3, -0.2], [1.0, 0.0]]), np.array([[0.4, 0.1], [0.2, 2.0]])
+    member = np.array([[0.6, 0.0], [0.0, 0.4]])
+    made = (torch.tensor(part, dtype=torch.float32) for part in (mean, variance, member))
+    found = slices.expected(*made).numpy()
+    for s, b, c in np.ndindex(2, 7, 2):
+        edges = np.concatenate(([-np.inf], seen.ends[(2, 5)[s]], [np.inf]))
+        deviation = np.sqrt(variance[c, s] + 0.35**2 * (10 / 7) ** 2)
+        slow = member[c, c] * np.diff(norm.cdf((edges - mean[c, s]) / deviation))[b]
+        assert found[s, b, c] == pytest.approx(slow, abs=1e-5)
+
+
+def test_the_loss_is_what_is_off_over_its_variance():
+    rng = np.random.default_rng(2)
+    seen = evidence(rng, along=False)
+    judge = Judge(seen, "cpu")
+    owner = torch.tensor([0, 0, 1, 1, 1])
+    logits = torch.tensor(rng.normal(size=(5, 9)), dtype=torch.float32)
+    theta = judge.theta(logits).double().numpy()
+    weight = np.array([0.3, 0.3, 0.4 / 3, 0.4 / 3, 0.4 / 3])
+    total = 0.0
+    for c in range(2):
+        own = owner.numpy() == c
+        one = (weight[own, None] * theta[own]).sum(axis=0)
+        total += 0.5 * (seen.linear[0].precision[:, c] * (one - seen.linear[0].values[:, c]) ** 2).sum()
+        pairs = np.einsum("k,ka,kb->ab", weight[own], theta[own], theta[own])
+        total += 0.25 * (seen.pairs.precision * (pairs - seen.pairs.tables[c]) ** 2).sum()
+        total -= seen.prior / own.sum() * (seen.marginals[c] * np.log(theta[own])).sum()
+    found = float(judge.loss(logits, owner)) + float(judge.loss(logits, owner, held_back=True))
+    assert found == pytest.approx(total, rel=1e-3)
+
+
+def test_what_is_held_back_teaches_nothing():
+    """A change of the held-back directions alone changes the judgement and not the loss."""
+    rng = np.random.default_rng(3)
+    seen = evidence(rng)
+    logits, owner = torch.tensor(rng.normal(size=(4, 9)), dtype=torch.float32), torch.tensor([0, 0, 1, 1])
+    before = Judge(seen, "cpu")
+    changed = 0
+    for direction in range(8):
+        seen.histograms.shares[direction] += 0.01
+        after = Judge(seen, "cpu")
+        seen.histograms.shares[direction] -= 0.01
+        learnt = float(after.loss(logits, owner)) != float(before.loss(logits, owner))
+        judged = float(after.loss(logits, owner, held_back=True)) != float(before.loss(logits, owner, held_back=True))
+        assert learnt != judged
+        changed += judged
+    assert changed == 1

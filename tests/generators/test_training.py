@@ -1,0 +1,158 @@
+"""Training: it learns, repeats itself, goes on after it was stopped, and takes any generator that fits."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from sfumato.errors import RequestError
+from sfumato.generators import GENERATORS, LATENT, Curve, train
+from tests.generators.making import SIZES, evidence
+
+
+@pytest.fixture(scope="module")
+def seen():
+    return evidence(np.random.default_rng(0))
+
+
+def off(seen, trained) -> float:
+    """The largest error of a pair table."""
+    worst = 0.0
+    for c, table in enumerate(seen.pairs.tables):
+        own = trained.owner == c
+        found = np.einsum("k,ka,kb->ab", trained.weights[own], trained.theta[own], trained.theta[own])
+        worst = max(worst, np.abs(np.where(seen.pairs.precision > 0, found - table, 0.0)).max())
+    return worst
+
+
+@pytest.mark.parametrize("name", ["mlp", "residual"])
+def test_a_generator_finds_the_tables_behind_a_little_noise(seen, name):
+    curve = Curve()
+    trained = train(seen, name, 300, 0, curve)
+    assert off(seen, trained) < 0.01
+    assert curve.epochs[-1].loss < 0.05 * curve.epochs[0].loss
+    judged = [epoch.held_back for epoch in curve.epochs if epoch.held_back is not None]
+    assert min(judged) < 0.8 * judged[0]
+    assert trained.weights.sum() == pytest.approx(1)
+
+
+def test_the_same_seed_gives_the_same_result_and_another_another(seen):
+    one, same, other = (train(seen, "mlp", 30, seed).theta for seed in (3, 3, 4))
+    assert np.array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_training_leaves_the_randomness_of_torch_alone(seen):
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    train(seen, "mlp", 2, 0)
+    assert torch.equal(torch.rand(3), expected)
+
+
+class Killed(BaseException):
+    """What no training catches."""
+
+
+@pytest.mark.parametrize("epoch", [1, 60, 99])
+def test_training_that_was_killed_goes_on_to_the_same_result(seen, tmp_path, epoch):
+    def kill(now):
+        if now.number == epoch:
+            raise Killed
+
+    path = tmp_path / "kept"
+    with pytest.raises(Killed):
+        train(seen, "mlp", 110, 1, kill, checkpoint=path)
+    curve = Curve()
+    again = train(seen, "mlp", 110, 1, curve, checkpoint=path)
+    assert curve.epochs[0].number == (epoch // 25) * 25 + 1
+    assert np.array_equal(again.theta, train(seen, "mlp", 110, 1).theta)
+
+
+@pytest.mark.parametrize("change", ["seed", "epochs", "generator", "bytes"])
+def test_a_checkpoint_of_other_training_is_refused(seen, tmp_path, change):
+    path = tmp_path / "kept"
+    train(seen, "mlp", 25, 1, checkpoint=path)
+    if change == "bytes":
+        path.write_bytes(path.read_bytes()[:-50])
+    asked = {"seed": ("mlp", 25, 2), "epochs": ("mlp", 26, 1), "generator": ("residual", 25, 1)}
+    with pytest.raises(RequestError, match="give another file"):
+        train(seen, *asked.get(change, ("mlp", 25, 1)), checkpoint=path)
+
+
+def test_a_checkpoint_that_cannot_be_written_says_so(seen, tmp_path):
+    with pytest.raises(Exception, match="cannot be written"):
+        train(seen, "mlp", 25, 1, checkpoint=tmp_path / "nowhere" / "kept")
+
+
+def test_training_stops_when_what_is_held_back_comes_no_nearer():
+    rng = np.random.default_rng(1)
+    seen = evidence(rng)
+    seen.histograms.shares[:] = rng.dirichlet(np.ones(14), 8).reshape(8, 7, 2)  # nothing to learn for the judge
+    curve = Curve()
+    train(seen, "mlp", 600, 0, curve)
+    assert 300 < curve.epochs[-1].number < 600
+
+
+class Own:
+    """A generator of a user: free numbers for each class, no network at all."""
+
+    def __init__(self, width: int) -> None:
+        self.table = torch.nn.Parameter(0.01 * torch.randn(LATENT + 2, width))
+
+    def parameters(self):
+        return [self.table]
+
+    def sample(self, z):
+        return z @ self.table
+
+
+def test_anything_that_samples_can_be_trained(seen):
+    torch.manual_seed(0)
+    trained = train(seen, Own(sum(SIZES)), 200, 0)
+    assert off(seen, trained) < off(seen, train(seen, Own(sum(SIZES)), 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("generator", "words"),
+    [
+        ("gan", "there is no generator 'gan'"),
+        (object(), "needs a method sample"),
+        (Own(5), r"gives \(2, 5\); the layout asks for \(2, 9\)"),
+        ("convolutional", "one image"),
+    ],
+)
+def test_what_does_not_fit_is_refused(seen, generator, words):
+    with pytest.raises(RequestError, match=words):
+        train(seen, generator, 5, 0)
+
+
+@pytest.mark.parametrize(("epochs", "seed"), [(0, 0), (5, -1)])
+def test_no_epoch_and_seeds_below_0_are_refused(seen, epochs, seed):
+    with pytest.raises(RequestError, match="epochs with seed"):
+        train(seen, "mlp", epochs, seed)
+
+
+def test_numbers_that_are_not_finite_are_refused(seen):
+    broken = Own(sum(SIZES))
+    broken.sample = lambda z: z @ broken.table + float("nan")
+    with pytest.raises(RequestError, match="not finite"):
+        train(seen, broken, 2, 0)
+
+
+def test_without_torch_the_message_says_what_to_install(seen, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(RequestError, match=r"sfumato\[generators\]"):
+        train(seen, "mlp", 5, 0)
+
+
+def test_a_curve_is_a_picture(seen, tmp_path):
+    curve = Curve()
+    train(seen, "mlp", 60, 0, curve)
+    curve.save(tmp_path / "loss.svg")
+    text = (tmp_path / "loss.svg").read_text()
+    assert text.startswith("<svg")
+    assert "held back" in text
+    assert str(Curve().svg()).startswith("<svg")  # nothing to draw yet
+    assert set(GENERATORS) == {"mlp", "residual", "convolutional"}

@@ -1,0 +1,236 @@
+"""`slices`: what it asks, what it spends, and what a generator makes of it."""
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato
+from sfumato.audit.gdp import answers, mu_lower_bound
+from sfumato.audit.transcript import mu_between
+from sfumato.curator import Curator
+from sfumato.errors import RequestError
+from sfumato.mechanisms.slices import fitting, plan_slices
+from sfumato.privacy.accounting import Budget, noise_scale
+from sfumato.privacy.adjacency import Adjacency
+from sfumato.privacy.noise import SecureNoise
+from sfumato.privacy.spending import Purse
+from sfumato.schema import Schema
+from sfumato.sources import open_source
+from sfumato.statistics import Slices
+from sfumato.verification import verify
+from tests.audit.test_transcript import NEIGHBOURS, SCHEMA, whole
+from tests.conftest import MIXED, make_table
+from tests.mechanisms.every import every_case, short_training
+
+PLANE = Schema.from_yaml(
+    "{sfumato: 1, name: t, columns: [{name: x, type: number, bounds: [-1.2, 1.2]},"
+    " {name: y, type: number, bounds: [-1.2, 1.2]}]}"
+)
+
+
+def sliced(rows, schema, epsilon=1.0, epochs=5, **more) -> sfumato.Release:
+    with short_training(epochs):
+        return sfumato.release(rows, schema, epsilon=epsilon, delta=1e-5, mechanism="slices", ledger=None, **more)
+
+
+def eight_gaussians(rows: int) -> tuple[pa.Table, np.ndarray]:
+    rng, angle = np.random.default_rng(0), np.arange(8) * np.pi / 4
+    modes = 0.8 * np.column_stack([np.cos(angle), np.sin(angle)])
+    points = modes[rng.integers(0, 8, rows)] + 0.05 * rng.normal(size=(rows, 2))
+    return pa.table({"x": points[:, 0], "y": points[:, 1]}), modes
+
+
+def modes_found(release: sfumato.Release, modes: np.ndarray) -> tuple[int, float]:
+    """Modes with more than 2 % of a sample within 0.2, and the share of the sample that is near any."""
+    made = release.sample(10_000, seed=0, frame="arrow")
+    far = np.linalg.norm(np.column_stack([made["x"], made["y"]])[:, None] - modes, axis=2)
+    near = far.min(axis=1) < 0.2
+    return int((np.bincount(far.argmin(axis=1)[near], minlength=8) > 200).sum()), float(near.mean())
+
+
+@pytest.mark.parametrize("mechanism", ["slices", "tables"])
+@pytest.mark.parametrize("name", ["mlp", "residual"])
+def test_eight_gaussians_keep_their_modes_whatever_is_trained_on_whichever_bundle(mechanism, name):
+    rows, modes = eight_gaussians(20_000)
+    with short_training():
+        release = sfumato.release(rows, PLANE, epsilon=1.0, delta=1e-5, mechanism=mechanism, ledger=None)
+    found, near = modes_found(release.retrain(name, 300, 0), modes)
+    assert found == 8
+    assert near > (0.8 if mechanism == "slices" else 0.4)  # directions are finer than pairs
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_the_plan_spends_the_budget_and_looks_at_nothing_but_the_schema(adjacency):
+    budget = Budget(1.0, 1e-5)
+    plan = plan_slices(Schema.from_yaml(MIXED), budget, adjacency)
+    spent = [plan.tables.mu_one_way, plan.tables.mu_pairs, plan.mu_directions]
+    assert np.linalg.norm(spent) == pytest.approx(budget.mu, rel=1e-6)
+    assert np.square(spent) / budget.mu**2 == pytest.approx([0.40, 0.45, 0.15], rel=1e-4)
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_the_answers_spend_nearly_the_claim_and_never_more(adjacency):
+    here, there = NEIGHBOURS[adjacency]
+    spent = []
+    for rows in (here, there):
+        release = sliced(rows, SCHEMA, adjacency=adjacency)
+        spent.append(mu_between(release.measurements, open_source(here, SCHEMA), open_source(there, SCHEMA)))
+    assert max(spent) <= Budget(1.0, 1e-5).mu
+    assert max(spent) >= 0.85 * Budget(1.0, 1e-5).mu
+
+
+def test_an_attacker_at_the_door_comes_within_a_tenth_of_the_claim():
+    here, there = NEIGHBOURS[Adjacency.ADD_REMOVE]
+    release = sliced(here, SCHEMA, epsilon=8.0)
+    mu, sides = release.statement.mu, []
+    for rows in (there, here):
+        door = Curator(open_source(rows, SCHEMA), Adjacency.ADD_REMOVE, Purse(Budget(9.0, 1e-3).units), SecureNoise())
+        sides.append(answers(door.measure(whole(release, 100_000), mu)))
+    assert 0.90 <= mu_lower_bound(*sides) / mu <= 1.0
+
+
+class Unpaid(Slices):
+    """Slices that forget to pay for all directions but one."""
+
+    def sensitivity(self, adjacency):
+        return super().sensitivity(adjacency) / np.sqrt(len(self.ends))
+
+
+def test_directions_left_unpaid_are_caught():
+    here, there = NEIGHBOURS[Adjacency.ADD_REMOVE]
+    release = sliced(here, SCHEMA)
+    *others, last = release.measurements
+    fields = {field.name: getattr(last.statistic, field.name) for field in dataclasses.fields(Slices)}
+    unpaid = Unpaid(**fields)
+    cheat = dataclasses.replace(
+        last, statistic=unpaid, sigma=noise_scale(unpaid.sensitivity(Adjacency.ADD_REMOVE), last.mu)
+    )
+    assert mu_between([*others, cheat], open_source(here, SCHEMA), open_source(there, SCHEMA)) > Budget(1.0, 1e-5).mu
+
+
+def test_a_release_survives_its_bundle_and_verifies(tmp_path):
+    release = sliced(make_table(1_500), Schema.from_yaml(MIXED), seed=3)
+    release.save(tmp_path / "b.sfumato")
+    again = sfumato.open(tmp_path / "b.sfumato")
+    assert again.fitted.settings == {"generator": "mlp", "epochs": 5, "seed": 0}
+    assert all(check.holds for check in verify(again) if "cryptographic" not in check.what)
+    assert again.sample(50, seed=1).equals(release.sample(50, seed=1))
+    assert again.predict_proba(make_table(20)).shape == (20, 2)
+    assert np.isfinite(again.condition({"age": (20, 60)}).log_prob(make_table(5).select(["job"]))).all()
+
+
+def test_another_question_than_the_recorded_is_refused():
+    release = sliced(make_table(400), Schema.from_yaml(MIXED))
+    *others, last = release.measurements
+    moved = dataclasses.replace(last.statistic, ends=last.statistic.ends + 500)
+    broken = dataclasses.replace(release, measurements=(*others, dataclasses.replace(last, statistic=moved)))
+    assert not all(check.holds for check in verify(broken) if check.what.startswith("model"))
+
+
+@pytest.mark.parametrize(
+    ("columns", "target"),
+    [
+        ("{name: x, type: number, bounds: [0, 1]}", None),  # one axis, no other direction
+        ("{name: y, type: boolean}", "y"),  # a target and nothing else
+        ("{name: x, type: number, bounds: [0, 1]}, {name: y, type: boolean}", "y"),
+        ("{name: x, type: number, bounds: [0, 1]}, {name: z, type: integer, bounds: [5, 5]}", None),  # constant
+        ("{name: x, type: number, bounds: [0, 1]}, {name: z, type: number, bounds: [0, 1]}", "z"),  # numeric target
+        ("{name: x, type: category, values: [only]}, {name: y, type: boolean}", "y"),
+    ],
+)
+@pytest.mark.parametrize("rows", [0, 1, 300])
+def test_narrow_constant_and_empty_tables_are_released_too(columns, target, rows):
+    schema = Schema.from_yaml(f"{{sfumato: 1, name: t, columns: [{columns}]{f', target: {target}' if target else ''}}}")
+    rng = np.random.default_rng(0)
+    values = {
+        "number": rng.random(rows),
+        "integer": np.full(rows, 5),
+        "boolean": rng.random(rows) < 0.5,
+        "category": np.full(rows, "only"),
+    }
+    table = pa.table({column.name: pa.array(values[column.type]) for column in schema.columns})
+    release = sliced(table, schema)
+    assert release.sample(10, frame="arrow").num_rows == 10
+    assert {len(item.statistic.blocks) > 0 for item in release.measurements} == {True}
+
+
+def test_rows_beyond_the_bounds_are_drawn_inside():
+    table = pa.table({"x": np.full(400, 1e9), "y": np.full(400, np.nan)})
+    made = sliced(table, PLANE, epochs=40).sample(200, frame="arrow")
+    assert made["x"].to_numpy().max() <= 1.2
+
+
+def test_without_torch_nothing_is_spent(monkeypatch, tmp_path):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "torch", None)
+    ledger = sfumato.Ledger(tmp_path / "l.sqlite")
+    with pytest.raises(RequestError, match=r"sfumato\[generators\]"):
+        sfumato.release(make_table(50), Schema.from_yaml(MIXED), epsilon=1.0, mechanism="slices", ledger=ledger)
+    assert not ledger.path.exists() or not ledger.entries()
+
+
+@pytest.mark.parametrize("case", ["slices", "tables", "mixture", "mixture without classes"])
+def test_generators_train_on_any_bundle_and_the_ledger_does_not_move(case, tmp_path):
+    ledger = tmp_path / "ledger.sqlite"
+    release = every_case()[case].release(ledger=ledger)
+    before = ledger.read_bytes()
+    release.save(tmp_path / "b.sfumato")
+    models = [sfumato.open(tmp_path / "b.sfumato").retrain(name, 20, 1) for name in ("mlp", "residual")]
+    models.append(release.retrain("mlp", 20, 2))
+    for model in models:
+        assert model.statement == release.statement
+        assert model.sample(30, frame="arrow").num_rows == 30
+    assert models[0].fitted.distance(models[1].fitted) > 0
+    assert ledger.read_bytes() == before
+    models[1].save(tmp_path / "c.sfumato")
+    again = sfumato.open(tmp_path / "c.sfumato")
+    assert all(check.holds for check in verify(again) if "cryptographic" not in check.what)
+
+
+def test_waves_tell_how_columns_are_spread_in_each_class():
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 4_000)
+    table = pa.table({"x": rng.normal(20 + 40 * kind, 5), "kind": np.array(["a", "b"])[kind]})
+    schema = Schema.from_yaml(
+        "{sfumato: 1, name: t, target: kind, columns: [{name: x, type: number, bounds: [0, 100]},"
+        " {name: kind, type: category, values: [a, b]}]}"
+    )
+    release = sfumato.release(table, schema, epsilon=4.0, mechanism="mixture", ledger=None)
+    made = release.retrain(epochs=300).sample(4_000, seed=0, frame="arrow")
+    for place, name in enumerate("ab"):
+        values = made["x"].to_numpy()[np.array(made["kind"].to_pylist()) == name]
+        assert values.mean() == pytest.approx(20 + 40 * place, abs=2)
+        assert values.std() < 12  # a few waves of low frequency; spread evenly it would be 29
+
+
+def test_images_train_convolutions():
+    case = every_case()["subspace of pictures"]
+    release = sliced(case.table, case.schema, epsilon=4.0)
+    made = release.retrain("convolutional", 60, 0)
+    assert made.sample(20, frame="arrow").num_rows == 20
+    with pytest.raises(RequestError, match="one image"):
+        every_case()["slices"].release().retrain("convolutional", 5)
+
+
+def test_a_generator_of_ones_own_cannot_be_verified_without_it():
+    import torch
+
+    class Own(torch.nn.Linear):
+        def sample(self, z):
+            return self(z)
+
+    release = sliced(make_table(300), Schema.from_yaml(MIXED))
+    width = sum(len(np.unique(pieces.groups)) for name, pieces in release.fitted.columns.items() if name != "ill")
+    own = release.retrain(Own(16 + 2, width), 5)
+    assert own.fitted.settings["generator"] == fitting.OWN
+    (check,) = [check for check in verify(own) if check.what.startswith("model")]
+    assert not check.holds
+    assert "does not bring" in check.detail
+
+
+def test_a_subspace_has_nothing_to_train_on():
+    with pytest.raises(RequestError, match="slices, tables or waves"):
+        every_case()["subspace"].release().retrain(epochs=5)
