@@ -24,6 +24,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=table_1.TASKS, help="some tasks; others are kept as they are")
     parser.add_argument("--methods", nargs="*", choices=table_1.METHODS, help="some columns")
     parser.add_argument("--jobs", type=int, default=2, help="how many runs at a time")
+    parser.add_argument("--beside", type=int, default=1, help="how many settings of a ClustMix search at a time")
     parser.add_argument("--export", type=Path, help="write the tasks as arrays to this folder, and run nothing")
     parser.add_argument("--arrays", type=Path, help="read the tasks from such a folder; leaves the figures out")
     parser.add_argument("--results", type=Path, default=HERE / "table_1.json", help="where finished runs are kept")
@@ -34,7 +35,7 @@ def main() -> None:
         return
     kept = Kept(None if asked.quick else asked.results)
     runs = table_1.runs(tasks, asked.methods or table_1.METHODS, 1 if asked.quick else table_1.SEEDS)
-    run_all(runs, kept, Measure(asked.quick, asked.arrays), asked.jobs)
+    run_all(runs, kept, Measure(asked.quick, asked.arrays, asked.beside), asked.jobs)
     print(f"\n{table(['', *table_1.METHODS], table_1.lines(kept, tasks))}\n")
     if not asked.quick and not asked.arrays:
         from experiments.clustmix.page import write_page

@@ -2,6 +2,8 @@
 
 import itertools
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -47,22 +49,40 @@ def rival(method: Rival) -> Method:
     return run
 
 
-def clustmix(task: str, rows: Rows, seed: int, quick: bool) -> float:
-    """ClustMix, the best of a random search on its own training rows. Categories are numbers to it."""
+def clustmix(task: str, rows: Rows, seed: int, quick: bool, beside: int = 1) -> float:
+    """ClustMix, the best of a random search on its own training rows, several of them side by side.
+
+    Categories are numbers to it.
+    """
     rng, split = np.random.default_rng(seed), rows.split(seed).filled()
     delta = delta_of(task, len(split.y))
     tries = QUICK_ITERATIONS if quick else ITERATIONS if len(split.y) <= LARGE else FEWER_ITERATIONS
     drawn = (SETTINGS[place] for place in rng.permutation(len(SETTINGS)))
     settings = [one for one in drawn if _few_points(one, split, rows.classes, delta)][:tries]
 
-    def on(points: PublishedPoints, real: FloatArray, label: IntArray) -> float:
-        learnt = told(task, points.synthetic.X, points.synthetic.y, points.scale(real), rows.classes)
-        return score(task, learnt, label)
+    by_training = _Score(task, split.X, split.y, rows.classes)
+    arguments = (rng, split.X, split.y, rows.classes, EPSILON, delta, settings, by_training)
+    if beside == 1:
+        best = searched(*arguments)
+    else:
+        with ProcessPoolExecutor(beside) as pool:
+            best = searched(*arguments, pool.map)
+    return _Score(task, split.test_X, split.test_y, rows.classes)(best)
 
-    best = searched(
-        rng, split.X, split.y, rows.classes, EPSILON, delta, settings, lambda points: on(points, split.X, split.y)
-    )
-    return on(best, split.test_X, split.test_y)
+
+@dataclass(frozen=True, eq=False)
+class _Score:
+    """What LightGBM learns of released points, on real rows."""
+
+    task: str
+    real: FloatArray
+    label: IntArray
+    classes: int
+
+    def __call__(self, points: PublishedPoints) -> float:
+        synthetic = points.synthetic
+        learnt = told(self.task, synthetic.X, synthetic.y, points.scale(self.real), self.classes)
+        return score(self.task, learnt, self.label)
 
 
 def _few_points(setting: Setting, split: Split, classes: int, delta: float) -> bool:

@@ -72,11 +72,11 @@ def run_all(runs: Iterable[Run], kept: Kept, measure: "Measure", jobs: int) -> N
 class Measure:
     """From a run to its score; a class, so that it travels to another process."""
 
-    def __init__(self, quick: bool, folder: Path | None) -> None:
-        self.quick, self.folder = quick, folder
+    def __init__(self, quick: bool, folder: Path | None, beside: int = 1) -> None:
+        self.quick, self.folder, self.beside = quick, folder, beside
 
     def __call__(self, run: Run) -> float:
-        from experiments.clustmix.methods import METHODS
+        from experiments.clustmix.methods import METHODS, clustmix
         from experiments.clustmix.rows import Rows
 
         if run.method.startswith("proven"):
@@ -90,6 +90,8 @@ class Measure:
             from experiments.clustmix.data import rows_of
 
             rows = rows_of(run.task)
+        if run.method == "ClustMix":
+            return clustmix(run.task, rows, run.seed, self.quick, self.beside)
         return METHODS[run.method](run.task, rows, run.seed, self.quick)
 
 

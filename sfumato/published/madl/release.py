@@ -1,6 +1,6 @@
 """ClustMix, all of it: algorithm 2, and the search around it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,27 +84,41 @@ def searched(
     classes: int,
     epsilon: float,
     delta: float,
-    settings: Iterable[Setting],
+    settings: Sequence[Setting],
     score: Callable[[PublishedPoints], float],
+    each: Callable[..., Iterable[tuple[float, PublishedPoints] | None]] = map,
 ) -> PublishedPoints:
     """The run among several that scores best on the training records, as the paper chooses.
 
     Each run looks at all records and the choice at the scores of all, and none of it is paid for. Settings for which a
-    mixture would need more records than any class has are passed over.
+    mixture would need more records than any class has are passed over. `each` calls a function with each setting and
+    randomness of its own, as `map` does: that of a pool does so side by side.
     """
     _check_finite(X)
-    best: tuple[float, PublishedPoints] | None = None
-    for setting in settings:
-        try:
-            found = clustmix(rng, X, y, classes, epsilon, delta, setting)
-        except DataError:
-            continue
-        reached = score(found)
-        if best is None or reached > best[0]:
-            best = reached, found
-    if best is None:
+    tries = each(_Try(X, y, classes, epsilon, delta, score), settings, rng.spawn(len(settings)))
+    found = [one for one in tries if one is not None]
+    if not found:
         raise DataError("no setting leaves enough records for a mixture; allow more noise")
-    return best[1]
+    return max(found, key=lambda one: one[0])[1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Try:
+    """One run of a search; a class, so that it travels to another process."""
+
+    X: FloatArray
+    y: IntArray
+    classes: int
+    epsilon: float
+    delta: float
+    score: Callable[[PublishedPoints], float]
+
+    def __call__(self, setting: Setting, rng: np.random.Generator) -> tuple[float, PublishedPoints] | None:
+        try:
+            found = clustmix(rng, self.X, self.y, self.classes, self.epsilon, self.delta, setting)
+        except DataError:
+            return None
+        return self.score(found), found
 
 
 def _check_finite(X: FloatArray) -> None:  # noqa: N803
