@@ -15,7 +15,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 PRIVATE_SIDE = [
     file
     for file in FILES
-    if file.parts[len(ROOT.parts)] in ("curator.py", "custodian.py", "privacy", "sources", "statistics", "mechanisms")
+    if file.parts[len(ROOT.parts)] in ("curator.py", "custodian.py", "local.py", "privacy", "sources", "statistics", "mechanisms")
     and file.name != "chance.py"
 ]
 
@@ -68,7 +68,7 @@ def test_the_private_side_draws_from_the_operating_system_alone(file):
 
 def test_public_chance_is_for_what_comes_after_the_door():
     users = {file.parts[len(ROOT.parts)] for file in FILES if "public_chance" in file.read_text()}
-    assert users == {"mechanisms", "generators"}
+    assert users == {"mechanisms", "generators", "local.py"}
 
 
 def test_the_randomness_rule_sees_a_seeded_generator():
@@ -92,9 +92,9 @@ def test_the_code_loading_rule_sees_a_pickle():
 
 
 def test_only_noise_draws_noise():
-    """`rounded_gaussian` is called at the door and nowhere else."""
+    """`rounded_gaussian` is called at the door and, where there is no curator, by the holder of a record."""
     callers = [file.name for file in FILES if "rounded_gaussian(" in file.read_text()]
-    assert callers == ["curator.py", "noise.py"]
+    assert callers == ["curator.py", "local.py", "noise.py"]
 
 
 def test_only_the_curator_sums_a_source():

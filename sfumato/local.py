@@ -1,0 +1,174 @@
+"""Slices without a curator: every record gets its noise where it lives, before anybody gathers it.
+
+Whoever holds a record turns it into a noisy one and hands that over; nobody needs to be trusted with the records. It is
+dear: the noise of each record is many times as wide as what all records differ by (`cost`), so what can be read off
+thousands of them is averages and how columns go together, no finer shape. Where there is a curator, `release` is the
+better choice by far.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.encoding import Batch, Encoder, Listed, Measured
+from sfumato.encoding.frames import to_arrow
+from sfumato.errors import RequestError
+from sfumato.mechanisms.chance import public_chance
+from sfumato.privacy.accounting import Budget, noise_scale
+from sfumato.privacy.noise import Noise, SecureNoise
+from sfumato.privacy.slicing import Frame
+from sfumato.schema import Schema
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_UNIT = 1 << 20  # the length of the longest record
+_FRAME_UNIT = 1 << 20
+_INSIDE = 1 - 2.0**-40  # so that rounding towards zero stays inside the ball
+_STREAM = 31
+
+
+class Cost(NamedTuple):
+    """What local noise costs.
+
+    deviations   the noise of a slice in standard deviations of the slices of records of full length
+    records      how many records it takes, about, before a slice can be told from a normal one at all
+    """
+
+    deviations: float
+    records: float
+
+
+class Moments(NamedTuple):
+    """What noisy records tell: mean and covariance of their coordinates, and the deviation of each mean."""
+
+    mean: FloatArray
+    covariance: FloatArray
+    deviation: float
+
+
+@dataclass(frozen=True)
+class LocalSlices:
+    """Noisy slices of single records along a public frame, the same for all who take part.
+
+    schema       the public knowledge of the table
+    directions   how many; all coordinates by default. The frame is public and known before, so nothing is gained by its
+                 being random: shadows are clipped, which makes the promise hold for every frame
+    clip         square of the length that shadows are clipped to, in squared lengths of the longest record; by default
+                 the mean of random ones and two deviations, at most 1
+
+    A number is a coordinate from -1 to 1 by its bounds, each value of a category and a missing number one that is 0 or
+    1; all divided by the square root of the number of columns, so that no record is longer than 1.
+
+    Formal guarantees
+        Each noisy record is (epsilon, delta)-differentially private for any change of that record: its shadow is a
+        vector of whole numbers of length clip at most, so two of them differ by 2 clip at most, and rounding the
+        Gaussian noise is post-processing. It holds for each record by itself, whatever the others are, and whoever
+        gathers them. How many records there are is not hidden.
+    """
+
+    schema: Schema
+    epsilon: float
+    delta: float = 1e-6
+    directions: int | None = None
+    clip: float | None = None
+
+    def __post_init__(self) -> None:
+        _ = self.sigma  # bad budgets and frames are refused now
+
+    @cached_property
+    def layout(self) -> tuple[str, ...]:
+        """The coordinates by name: `column`, or `column=value`, or `column=missing`."""
+        names: list[str] = []
+        for name, codes in Encoder(self.schema).columns.items():
+            if isinstance(codes, Measured):
+                names += [name, *([f"{name}=missing"] if codes.missing is not None else [])]
+            elif isinstance(codes, Listed):
+                values = [*codes.values, *([None] if codes.nullable else [])]
+                names += [f"{name}={'missing' if value is None else value}" for value in values]
+        return tuple(names)
+
+    @cached_property
+    def frame(self) -> Frame:
+        """Dimension and number of directions."""
+        return Frame.orthonormal(len(self.layout), self.directions or len(self.layout))
+
+    @cached_property
+    def radius(self) -> float:
+        """The length that shadows are clipped to, in whole units."""
+        usual = self.frame.mean + 2 * self.frame.deviation
+        return _UNIT * math.sqrt(self.frame.most(min(usual, 1.0) if self.clip is None else self.clip))
+
+    @cached_property
+    def sigma(self) -> float:
+        """The standard deviation of the noise of each slice, in whole units."""
+        return noise_scale(2 * self.radius, Budget(self.epsilon, self.delta).mu)
+
+    @cached_property
+    def matrix(self) -> IntArray:
+        """Coordinates x directions: an orthonormal frame in whole numbers."""
+        d, m = self.frame.dimension, self.frame.width
+        q, r = np.linalg.qr(public_chance(_STREAM).normal(size=(d, m)))
+        whole: IntArray = np.rint(_FRAME_UNIT * q * np.sign(np.diag(r))).astype(np.int64)
+        return whole
+
+    @property
+    def cost(self) -> Cost:
+        """What it costs, before anything is done."""
+        deviations = self.sigma / (_UNIT / math.sqrt(self.frame.dimension))
+        return Cost(deviations, 27 * deviations**6)
+
+    def randomized(self, records: Any, noise: Noise | None = None) -> pa.Table:
+        """The noisy slices of some records, a row for each: what their holder may hand over."""
+        arrow = to_arrow(records, list(self.schema.by_name)).combine_chunks()
+        if not arrow.num_rows:
+            raise RequestError("there is no record to make noisy")
+        shadow = self._clipped(self._coordinates(Encoder(self.schema).encode(arrow.to_batches()[0])))
+        drawn = (noise or SecureNoise()).rounded_gaussian(self.sigma, shadow.size)
+        noisy = shadow + drawn.reshape(shadow.shape)
+        return pa.table({f"slice {place}": column for place, column in enumerate(noisy.T)})
+
+    def _coordinates(self, batch: Batch) -> IntArray:
+        """Records x coordinates, in whole units; a record is a function of itself alone."""
+        blocks: list[IntArray] = []
+        share = _UNIT / math.sqrt(len(self.schema.by_name)) * _INSIDE
+        for name, codes in Encoder(self.schema).columns.items():
+            numbers = batch.codes[name]
+            if isinstance(codes, Measured):
+                there = np.ones(batch.rows, dtype=bool) if codes.missing is None else numbers != codes.missing
+                place = np.where(there, codes.places.take(np.where(there, numbers, 0)), 0.5)
+                blocks.append(np.trunc(share * (2 * place - 1)).astype(np.int64)[:, None])
+                if codes.missing is not None:
+                    blocks.append(np.where(there, 0, math.trunc(share)).astype(np.int64)[:, None])
+            else:
+                blocks.append((numbers[:, None] == np.arange(codes.size)) * np.int64(math.trunc(share)))
+        return np.concatenate(blocks, axis=1)
+
+    def _clipped(self, coordinates: IntArray) -> IntArray:
+        """The shadows on the frame, cut towards zero to whole numbers of length `radius` at most."""
+        shadow = (coordinates @ self.matrix) / _FRAME_UNIT
+        length = np.sqrt(np.square(shadow).sum(axis=1, keepdims=True))
+        shrink = np.minimum(1.0, self.radius * _INSIDE / np.maximum(length, 1.0))
+        whole: IntArray = np.trunc(shadow * shrink).astype(np.int64)
+        return whole
+
+    def moments(self, gathered: pa.Table) -> Moments:
+        """Mean and covariance of the coordinates, the noise's own variance taken off. Needs all directions.
+
+        Post-processing of noisy records that were gathered from any number of holders.
+        """
+        if self.frame.width != self.frame.dimension:
+            raise RequestError("coordinates cannot be read off fewer directions than there are; ask for all of them")
+        noisy = np.column_stack([gathered.column(name).to_numpy() for name in gathered.column_names]).astype(float)
+        if noisy.shape[1] != self.frame.width or len(noisy) < 2:
+            raise RequestError(f"two noisy records of {self.frame.width} slices each are needed at least")
+        turn = self.matrix.T / _FRAME_UNIT
+        scale = math.sqrt(len(self.schema.by_name)) / _UNIT
+        covariance = np.cov(noisy, rowvar=False) - self.sigma**2 * np.eye(noisy.shape[1])
+        deviation = scale * math.sqrt((self.sigma**2 + _UNIT**2 / self.frame.dimension) / len(noisy))
+        return Moments(scale * noisy.mean(axis=0) @ turn, scale**2 * turn.T @ covariance @ turn, deviation)
