@@ -72,7 +72,7 @@ def test_means_and_covariances_come_back():
         "{sfumato: 1, name: t, columns: [{name: x, type: number, bounds: [0, 100]},"
         " {name: z, type: number, bounds: [0, 100]}, {name: k, type: category, values: [a, b]}]}"
     )
-    local = LocalSlices(schema, 8.0, 1e-5)
+    local = LocalSlices(schema, 20.0, 1e-5)
     assert local.layout == ("x", "z", "k=a", "k=b")
     parts = [local.randomized(table.slice(start, 15_000)) for start in range(0, n, 15_000)]
     found = local.moments(pa.concat_tables(parts))
