@@ -29,7 +29,6 @@ HERE = Path(__file__).parent
 ROWS = (10**5, 10**6, 10**7, 10**8)
 COLUMNS = (10, 30, 100, 300, 1_000)
 NARROW, SHORT = 10, 10**5  # columns where rows grow, rows where columns do
-WIDE = 300  # columns; beyond, the fit takes so long that passes are timed alone
 MOST = {"people": 10**7, "spark": 10**7, "peer": 10**6}  # rows
 LONGEST = 3_600.0  # seconds of a run
 PEERS_LONGEST = 240.0
@@ -51,7 +50,7 @@ def plan(rows: tuple[int, ...], columns: tuple[int, ...]) -> list[tuple[int, int
     """The tables, and who runs on each."""
     engines = ["read", "release", "people", "spark", "peer"]
     tall = [(n, NARROW, [name for name in engines if n <= MOST.get(name, n)]) for n in rows]
-    wide = [(SHORT, width, ["read", "release" if width <= WIDE else "passes"]) for width in columns if width != NARROW]
+    wide = [(SHORT, width, ["read", "release"]) for width in columns if width != NARROW]
     return [*tall, *wide]
 
 
@@ -136,13 +135,12 @@ def print_table(runs: Results, rows: tuple[int, ...], columns: tuple[int, ...]) 
     print("\n" + "; ".join(machine().values()) + "\n")
     print(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
     for count, width, _ in plan(rows, columns):
-        read, whole = runs[name_of("read", count, width)], runs.get(name_of("release", count, width), {})
-        ours = whole or runs[name_of("passes", count, width)]
+        read, ours = (runs[name_of(engine, count, width)] for engine in ("read", "release"))
         people, spark, peer = (runs.get(name_of(engine, count, width), {}) for engine in ("people", "spark", "peer"))
         (plain,), (one, pairs) = read["sums"], ours["sums"][:2]
         cells = [f"{count:,} x {width}", f"{plain:.3g} s", f"{one:.3g} s, {plain / one:.0%}"]
-        cells += [f"{pairs:.3g} s, {plain / pairs:.0%}", f"{sum(ours['sums']):.3g} s" if whole else "not run: the fit"]
-        cells += [f"{ours['seconds']:.3g} s, {ours['MiB']:.0f}" if whole else f"not run, {ours['MiB']:.0f}"]
+        cells += [f"{pairs:.3g} s, {plain / pairs:.0%}", f"{sum(ours['sums']):.3g} s"]
+        cells += [f"{ours['seconds']:.3g} s, {ours['MiB']:.0f}"]
         cells += [f"{sum(people['sums']):.3g} s, {people['MiB']:.0f}" if people else ""]
         cells += [f"{sum(spark['sums']):.3g} s" if spark else "", _peers(peer)]
         print(f"| {' | '.join(cells)} |")

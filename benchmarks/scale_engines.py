@@ -5,7 +5,6 @@ the whole, and the peak of resident memory. What takes less than three seconds f
 the best counts; the repetitions are not part of the whole.
 """
 
-import contextlib
 import json
 import os
 import sys
@@ -84,29 +83,9 @@ def _release(data: Any, schema: sfumato.Schema) -> None:
     sfumato.release(data, schema, epsilon=1.0, mechanism="tables", ledger=None)
 
 
-class EnoughError(Exception):
-    """Both tables of counts have been asked for."""
-
-
-def passes(path: str, columns: int) -> None:
-    """The first two sums of a release; the fit that follows takes the better part of an hour for a thousand columns."""
-    timed = batches.StreamSource.sum
-
-    def until_pairs(self: Any, statistic: Any) -> Any:
-        found = timed(self, statistic)
-        if len(WATCH.seconds) == 2:
-            raise EnoughError
-        return found
-
-    batches.StreamSource.sum = until_pairs  # type: ignore[method-assign]
-    with contextlib.suppress(EnoughError):
-        release(path, columns)
-
-
 ENGINES: dict[str, Callable[[str, int], None]] = {
     "read": read,
     "release": release,
-    "passes": passes,
     "people": persons,
     "spark": on_spark,
 }

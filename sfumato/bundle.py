@@ -21,7 +21,7 @@ from sfumato._version import __version__
 from sfumato.errors import BundleError
 
 FORMAT = "sfumato bundle"
-FORMAT_VERSION = "2.4.0"
+FORMAT_VERSION = "2.5.0"
 _MANIFEST = "manifest.json"
 _KEYS = {"format", "version", "made_by", "made_on", "files", "digest"}
 
