@@ -18,7 +18,7 @@ from tests.audit.mixtures import table as two_kinds
 from tests.conftest import MIXED, make_table
 
 COMMANDS = (
-    ["demo"], ["release"], ["sample"], ["inspect"], ["verify"], ["report"],
+    ["demo"], ["release"], ["sample"], ["retrain"], ["inspect"], ["verify"], ["report"],
     ["schema", "init"], ["schema", "check"], ["ledger", "show"], ["ledger", "set-limit"], ["ledger", "export"],
 )  # fmt: skip
 
@@ -54,11 +54,32 @@ def test_help_has_an_example(command):
 
 def test_help_lists_the_commands_of_this_version_and_no_stub():
     shown = run("--help").output
-    for command in ("demo", "release", "sample", "inspect", "verify", "report", "evaluate", "schema", "ledger"):
+    for command in ("demo", "release", "sample", "retrain", "inspect", "verify", "report", "evaluate", "schema", "ledger"):
         assert command in shown
     for later in ("plan", "audit"):
         assert later not in shown
     assert run("--version").output == f"sfumato {sfumato.__version__}\n"
+
+
+def test_a_generator_is_trained_on_a_bundle_and_nothing_is_spent(place):
+    assert release(place).exit_code == 0
+    before = run("ledger", "export").output
+    words = ("retrain", place / "b.sfumato", "--epochs", "30", "--checkpoint", place / "kept")
+    done = run(*words, "--curve", place / "loss.svg", "--out", place / "c.sfumato")
+    assert done.exit_code == 0, done.output
+    assert "nothing was spent" in flat(done.output)
+    assert (place / "loss.svg").read_text().startswith("<svg")
+    assert run("ledger", "export").output == before
+    assert run("verify", place / "c.sfumato").exit_code == 0
+    assert run("sample", place / "c.sfumato", "-n", "20", "--out", place / "s.csv").exit_code == 0
+
+    again = run(*words, "--out", place / "c.sfumato")
+    assert again.exit_code == 2
+    assert "is there already" in flat(again.output)
+    wrong = run("retrain", place / "b.sfumato", "--generator", "gan", "--out", place / "d.sfumato")
+    assert wrong.exit_code == 2
+    assert "use one of mlp, residual, convolutional" in flat(wrong.output)
+    assert not (place / "d.sfumato").exists()
 
 
 def test_the_whole_path(place):

@@ -34,7 +34,7 @@ class Curve:
             text(_LEFT, _HEIGHT - _BOTTOM + 14, 0, "middle"),
             text(_WIDTH - 10, _HEIGHT - _BOTTOM + 14, last, "end"),
             *_drawn(loss, last, _LOSS, "loss", 14),
-            *_drawn(back, last, _HELD_BACK, "of slices held back", 160),
+            *_drawn(back, last, _HELD_BACK, "of slices held back", 230),
         ]
         return picture(_WIDTH, _HEIGHT, marks, "loss of a generator against epochs of training")
 
@@ -50,7 +50,7 @@ def _drawn(points: list[tuple[int, float]], last: int, colour: str, name: str, a
     if not values:
         return []
     low, high = min(values), max(values)
-    ends = f"{name}: {high:,.4g} to {low:,.4g}"
+    ends = f"{name}: {_shown(high)} to {_shown(low)}"
 
     def at_point(number: int, value: float) -> str:
         x = _LEFT + (_WIDTH - 10 - _LEFT) * number / last
@@ -64,3 +64,7 @@ def _drawn(points: list[tuple[int, float]], last: int, colour: str, name: str, a
         line(_LEFT + at - 14, 12, _LEFT + at + 2, 12, colour, 2),
         text(_LEFT + at + 8, 16, ends, size=11, fill=INK),
     ]
+
+
+def _shown(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"
