@@ -27,7 +27,8 @@ from sfumato.schema import Schema
 from sfumato.statistics.packing import restore, share
 
 if TYPE_CHECKING:
-    from sfumato.generators import Epoch, Generator
+    from sfumato.generators import Epoch
+    from sfumato.generators.networks import Own
     from sfumato.models.gaussian_mixture import GaussianMixture
 
 FloatArray = NDArray[np.float64]
@@ -296,7 +297,7 @@ class Release:
 
     def retrain(
         self,
-        generator: "str | Generator" = "mlp",
+        generator: "str | Own" = "mlp",
         epochs: int = 1_000,
         seed: int = 0,
         *,
@@ -308,8 +309,8 @@ class Release:
         Any number of epochs, restarts and architectures: what is trained on is public. From bundles of slices and of
         tables; from those of a Gaussian mixture by the waves of its columns.
 
-        generator    "mlp", "residual", "convolutional" for images, or anything that has `sample(z)` and `parameters()`,
-                     see `sfumato.generators`
+        generator    "mlp", "residual", "convolutional" for images; anything that has `sample(z)` and `parameters()`, or
+                     a function that makes it for a layout, see `sfumato.generators`
         epochs       at most; training stops early when slices that are held back no longer come nearer
         seed         the same seed, the same model
         progress     called after every epoch; a `sfumato.generators.Curve` keeps and draws what it is told

@@ -30,6 +30,10 @@ class Generator(Protocol):
         """What an optimizer changes."""
 
 
+Own = Generator | Callable[[Layout], Generator]
+"""One of the user's, or what makes one for a layout."""
+
+
 def _sampling(network: Any) -> Any:
     """A network whose way forward is called `sample` too."""
     network.sample = network.forward

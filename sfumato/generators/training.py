@@ -19,7 +19,7 @@ from sfumato.generators.checkpoints import Checkpoint
 from sfumato.generators.columnwise import Tensor
 from sfumato.generators.evidence import Evidence
 from sfumato.generators.judging import Judge
-from sfumato.generators.networks import GENERATORS, LATENT, Generator
+from sfumato.generators.networks import GENERATORS, LATENT, Own
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -52,7 +52,7 @@ class Trained:
 
 def train(
     seen: Evidence,
-    generator: str | Generator,
+    generator: str | Own,
     epochs: int,
     seed: int,
     progress: Callable[[Epoch], None] = lambda _: None,
@@ -61,7 +61,8 @@ def train(
 ) -> Trained:
     """Fit a generator to the evidence.
 
-    generator    the name of one that the library brings, or any that has `sample(z)` and `parameters()`
+    generator    the name of one that the library brings, or any that has `sample(z)` and `parameters()`, or a function
+                 that makes one for a layout
     seed         of starting weights, latent points and drawn rows: the same seed, the same result
     shape        height and width, where the columns are one image
     checkpoint   a file in which training is kept every so often, and from which it goes on after it was stopped
@@ -141,9 +142,9 @@ def _latents(torch: Any, seen: Evidence, device: str) -> tuple[Tensor, Tensor]:
     return torch.cat((normal.repeat(seen.classes, 1), one_hot), dim=1).to(device), owner.to(device)
 
 
-def _made(generator: str | Generator, seen: Evidence, shape: tuple[int, int] | None) -> Any:
+def _made(generator: str | Own, seen: Evidence, shape: tuple[int, int] | None) -> Any:
     if not isinstance(generator, str):
-        return generator
+        return generator(seen.layout) if callable(generator) and not hasattr(generator, "sample") else generator
     if generator not in GENERATORS:
         raise RequestError(f"there is no generator {generator!r}; use one of {', '.join(GENERATORS)}, or your own")
     return GENERATORS[generator](seen.layout, shape)

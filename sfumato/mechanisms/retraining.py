@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import RequestError
-from sfumato.generators.networks import Generator
+from sfumato.generators.networks import Own
 from sfumato.generators.training import Epoch
 from sfumato.measurement import Measurement
 from sfumato.mechanisms.likeness import alike
@@ -27,7 +27,7 @@ def retrained(
     statement: PrivacyStatement,
     measurements: tuple[Measurement, ...],
     settings: Mapping[str, Any],
-    generator: Generator | None = None,
+    generator: Own | None = None,
     progress: Callable[[Epoch], None] = lambda _: None,
     checkpoint: Path | None = None,
 ) -> TableMixture:

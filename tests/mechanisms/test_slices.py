@@ -223,8 +223,7 @@ def test_a_generator_of_ones_own_cannot_be_verified_without_it():
             return self(z)
 
     release = sliced(make_table(300), Schema.from_yaml(MIXED))
-    width = sum(len(np.unique(pieces.groups)) for name, pieces in release.fitted.columns.items() if name != "ill")
-    own = release.retrain(Own(16 + 2, width), 5)
+    own = release.retrain(lambda layout: Own(16 + layout.classes, layout.width), 5)
     assert own.fitted.settings["generator"] == fitting.OWN
     (check,) = [check for check in verify(own) if check.what.startswith("model")]
     assert not check.holds

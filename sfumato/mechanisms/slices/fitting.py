@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.generators.evidence import Evidence
-from sfumato.generators.networks import Generator
+from sfumato.generators.networks import Own
 from sfumato.generators.training import Epoch, train
 from sfumato.mechanisms.tables import TablesPlan, assembled
 from sfumato.mechanisms.tables.one_way import OneWays
@@ -32,7 +32,7 @@ class Seen:
 def fitted(
     seen: Seen,
     settings: Mapping[str, Any],
-    generator: Generator | None = None,
+    generator: Own | None = None,
     shape: tuple[int, int] | None = None,
     progress: Callable[[Epoch], None] = lambda _: None,
     checkpoint: Path | None = None,
