@@ -54,7 +54,18 @@ def test_help_has_an_example(command):
 
 def test_help_lists_the_commands_of_this_version_and_no_stub():
     shown = run("--help").output
-    for command in ("demo", "release", "sample", "retrain", "inspect", "verify", "report", "evaluate", "schema", "ledger"):
+    for command in (
+        "demo",
+        "release",
+        "sample",
+        "retrain",
+        "inspect",
+        "verify",
+        "report",
+        "evaluate",
+        "schema",
+        "ledger",
+    ):
         assert command in shown
     for later in ("plan", "audit"):
         assert later not in shown

@@ -15,7 +15,8 @@ FILES = sorted(ROOT.rglob("*.py"))
 PRIVATE_SIDE = [
     file
     for file in FILES
-    if file.parts[len(ROOT.parts)] in ("curator.py", "custodian.py", "local.py", "privacy", "sources", "statistics", "mechanisms")
+    if file.parts[len(ROOT.parts)]
+    in ("curator.py", "custodian.py", "local.py", "privacy", "sources", "statistics", "mechanisms")
     and file.name != "chance.py"
 ]
 
