@@ -17,6 +17,7 @@ MNIST_DELTA = 1e-5
 ITERATIONS, FEWER_ITERATIONS, QUICK_ITERATIONS = 30, 10, 4  # of a search: as many as the paper's, or of large tables
 LARGE = 50_000
 MOST_POINTS = 1_500  # beyond, clusters take hours to find and are all noise
+FEWER_POINTS = {"census": 500}  # of a table where fewer take as long
 SCALINGS: tuple[Scaling, ...] = ("min-max", "normal quantiles")
 SETTINGS = [
     Setting(sigma_max, alpha, slices, scaling)
@@ -58,7 +59,7 @@ def clustmix(task: str, rows: Rows, seed: int, quick: bool, beside: int = 1) -> 
     delta = delta_of(task, len(split.y))
     tries = QUICK_ITERATIONS if quick else ITERATIONS if len(split.y) <= LARGE else FEWER_ITERATIONS
     drawn = (SETTINGS[place] for place in rng.permutation(len(SETTINGS)))
-    settings = [one for one in drawn if _few_points(one, split, rows.classes, delta)][:tries]
+    settings = [one for one in drawn if _few_points(task, one, split, rows.classes, delta)][:tries]
 
     by_training = _Score(task, split.X, split.y, rows.classes)
     arguments = (rng, split.X, split.y, rows.classes, EPSILON, delta, settings, by_training)
@@ -85,11 +86,11 @@ class _Score:
         return score(self.task, learnt, self.label)
 
 
-def _few_points(setting: Setting, split: Split, classes: int, delta: float) -> bool:
+def _few_points(task: str, setting: Setting, split: Split, classes: int, delta: float) -> bool:
     """Whether a setting makes at least one point of each class and not very many."""
     size = smallest_mixture(EPSILON, delta, setting.sigma_max, classes, split.X.shape[1])
     counts = np.bincount(split.y, minlength=classes) // (size or len(split.y))
-    return bool(counts.min() >= 1 and counts.sum() <= MOST_POINTS)
+    return bool(counts.min() >= 1 and counts.sum() <= FEWER_POINTS.get(task, MOST_POINTS))
 
 
 METHODS: dict[str, Method] = {

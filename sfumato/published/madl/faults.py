@@ -10,22 +10,25 @@ KNOWN_FAULTS: tuple[str, ...] = (
     ),
     (
         "Clusters: theorem 2 has it that one record changes one point. But one record can tip the best clustering, and "
-        "then all means move, by a length that does not shrink with the size of clusters."
+        "then all means move, by a length that does not shrink with the size of clusters: in a toy of 400 records by "
+        "21.6 deviations of the noise where 0.433 are claimed, an epsilon of 294."
     ),
     (
         "Adaptation: the loss couples all centres, so that one record moves every one of them, and all records are "
-        "assigned anew. The proof counts one point for each class."
+        "assigned anew. The proof counts one point for each class. One record of Adult replaced moves 30 to 134 of 134 "
+        "points: the actual epsilon is 39.6 to more than 789."
     ),
     "Sizes: a record that enters a full cluster pushes another one out, and so on through many clusters.",
     "Noise: its scale is found from the exact size of a cluster, which is private and not paid for.",
     "Slices: records themselves are the borders of regions, so that one of them moves all regions that it parts.",
     (
         "Scaling: least and largest values, ranks and z-scores are those of the private records; one outlier moves all "
-        "points."
+        "points: ten times too large a value all 134 of Adult."
     ),
     (
         "Search: some thirty runs look at the same records, the best is chosen by its score on them, and one run is "
-        "paid for."
+        "paid for: thirty compose to 7.13."
     ),
+    "All of it together: an attacker who only sees releases finds an epsilon of 3.72 at least (95 % confidence).",
     "Delta: 1/N allows the release of a record at random, and takes N for public.",
 )

@@ -1,69 +1,78 @@
-"""The teachers of PATE-GAN: many small networks, each of which tells its own part of the records from made-up rows.
+"""The teachers of PATE-GAN: many logistic regressions, each of which tells its own part of the records from others.
 
-They are trained side by side as one: weights have a first axis over teachers.
+They are trained side by side as one: weights have a first axis over teachers. Each has a row of weights for each class,
+so that it can tell that a feature goes with a label; a few records are too few to find that out by a hidden layer.
 """
 
-import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sfumato.published.rivals.interface import FloatArray, Tensor
-from sfumato.published.rivals.networks import descend, device, tensor
+from sfumato.published.rivals.networks import device, tensor
 
 
-@dataclass(frozen=True, eq=False)
+def apart(rows: Tensor, classes: int) -> tuple[Tensor, Tensor]:
+    """Features of encoded rows with a 1 after them, and their labels as zeros and ones."""
+    import torch
+
+    features, labels = rows[..., :-classes], rows[..., -classes:]
+    return torch.cat((features, torch.ones_like(labels[..., :1])), dim=-1), labels
+
+
+@dataclass(eq=False)
 class Teachers:
-    """Parts of the records that have none in common, and a network with one hidden layer for each."""
+    """Parts of the records that have none in common, and the weights of a teacher for each.
+
+    records, labels   teacher, record, place; a part that is one record short has zeros, whose label is no class
+    sizes             records of each teacher
+    weights           teacher, class, feature; they begin at 0
+    """
 
     records: Tensor
-    starts: FloatArray
-    sizes: FloatArray
-    weights: list[Tensor]
-    optimizer: Any
+    labels: Tensor
+    sizes: Tensor
+    weights: Tensor
+    rate: float
+    decay: float
 
     @classmethod
-    def of(cls, rng: np.random.Generator, rows: FloatArray, count: int, hidden: int, rate: float) -> "Teachers":
-        """So many teachers; records are dealt out at random, and parts differ in size by 1 at most.
-
-        None has an opinion to begin with: votes about nothing would cost as much as others.
-        """
+    def of(
+        cls, rng: np.random.Generator, rows: FloatArray, classes: int, count: int, rate: float, decay: float
+    ) -> "Teachers":
+        """So many teachers; records are dealt out at random, and parts differ in size by 1 at most."""
         import torch
 
-        bounds = np.floor(np.linspace(0, len(rows), count + 1))
-        width = rows.shape[1]
-        shapes = ((width, hidden), (1, hidden), (hidden, 1), (1, 1))
-        weights = [
-            (torch.randn(count, *shape, device=device()) * scale).requires_grad_()
-            for shape, scale in zip(shapes, (math.sqrt(2 / width), 0.0, 0.0, 0.0), strict=True)
-        ]
-        optimizer = torch.optim.Adam(weights, lr=rate)
-        return cls(tensor(rows)[rng.permutation(len(rows))], bounds[:-1], np.diff(bounds), weights, optimizer)
-
-    @property
-    def count(self) -> int:
-        """Of the teachers."""
-        return len(self.sizes)
+        most = -(-len(rows) // count)
+        dealt = np.zeros((most * count, rows.shape[1]))
+        dealt[: len(rows)] = rows[rng.permutation(len(rows))]
+        parts = tensor(dealt.reshape(most, count, -1).swapaxes(0, 1))
+        records, labels = apart(parts, classes)
+        weights = torch.zeros(count, classes, records.shape[-1], device=device())
+        return cls(records, labels, labels.sum((1, 2)), weights, rate, decay)
 
     def opinions(self, rows: Tensor) -> Tensor:
-        """A row of logits for each teacher, above 0 where it takes a row for a record. All rows, or each its own."""
+        """A row of logits for each teacher, the larger the more it takes a row for a record."""
+        features, labels = apart(rows, self.weights.shape[1])
+        found = (self.weights.flatten(0, 1) @ features.T).unflatten(0, self.weights.shape[:2])
+        return (found * labels.T).sum(1)
+
+    def learn(self, made: Tensor) -> None:
+        """One step of each, with all of its records and made-up rows that are the same for all."""
         import torch
 
-        first, first_bias, second, second_bias = self.weights
-        inner = torch.nn.functional.leaky_relu(rows @ first + first_bias, 0.2)
-        return (inner @ second + second_bias).squeeze(-1)
-
-    def learn(self, rng: np.random.Generator, made: Tensor) -> None:
-        """One step of each: as many of its own records as there are made-up rows, which are the same for all."""
-        from torch.nn.functional import softplus
-
-        uniform = rng.random((self.count, len(made)))
-        own = (self.starts[:, None] + np.floor(uniform * self.sizes[:, None])).astype(np.int64)
-        loss = softplus(-self.opinions(self.records[tensor(own)])).mean(1) + softplus(self.opinions(made)).mean(1)
-        descend(self.optimizer, loss.sum())
+        features, labels = apart(made, self.weights.shape[1])
+        missed = torch.sigmoid(-((self.records @ self.weights.mT) * self.labels).sum(2, keepdim=True))
+        up = (missed * self.labels).mT @ self.records / self.sizes[:, None, None]
+        down = (torch.sigmoid(self.opinions(made))[:, None] * labels.T) @ features / len(made)
+        self.weights = (1 - self.rate * self.decay) * self.weights + self.rate * (up - down)
 
     def votes(self, rows: Tensor) -> FloatArray:
-        """How many teachers take each row for a record."""
-        found: FloatArray = (self.opinions(rows) > 0).sum(0).cpu().numpy().astype(np.float64)
+        """How many teachers take each row for a record rather than others: at most half of the rows, for each.
+
+        Made-up rows are easy to tell at first: teachers who say what they think call all of them made up, and the
+        student has nothing to learn from that.
+        """
+        opinions = self.opinions(rows)
+        found: FloatArray = (opinions > opinions.median(1, keepdim=True)[0]).sum(0).cpu().numpy().astype(np.float64)
         return found

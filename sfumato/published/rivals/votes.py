@@ -39,3 +39,9 @@ def log_against(gaps: FloatArray, lam: float) -> FloatArray:
 def spent(moment: FloatArray, delta: float) -> float:
     """Epsilon after votes that raised the moments so far."""
     return float(((moment - np.log(delta)) / ORDERS).min())
+
+
+def affordable(votes: int, epsilon: float, delta: float) -> float:
+    """The largest lambda at which so many votes stay within epsilon whatever they are; 0 if there is none."""
+    squares = (epsilon * ORDERS + np.log(delta)) / (2 * votes * ORDERS * (ORDERS + 1))
+    return float(np.sqrt(max(squares.max(), 0) * (1 - 1e-9)))
