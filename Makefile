@@ -15,7 +15,7 @@ test: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
 
 slow: .venv/dev
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -m "slow or not slow" -s

@@ -1,5 +1,6 @@
 """The page of the experiment, with its pictures."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from experiments.clustmix.runs import Kept
 from experiments.pictures import write
 from experiments.slicing import adaptation, drawings, table, toys
 from experiments.slicing.metrics import METRICS
+from experiments.truth_page import wrapped
 
 HEAD = """\
 # The slicing mechanism: census tables, digits of two hands, toys
@@ -59,6 +61,20 @@ quarter if spread evenly, nearly all of the records. *distance* is the mean over
 Wasserstein distance to fresh records.
 """
 
+ARCHITECTURES = """\
+Coverage, released once by `slices`; every line is trained from the bundle alone, each architecture from two starts
+(`python -m experiments.slicing.architectures`). The last has no hidden layer and is not of the library.
+"""
+MORE = """\
+## More
+
+* [Noise of random slices](accounting.md): the exact account beside published bounds, and what shuffling brings
+  (`python -m experiments.slicing.accounting_tables`).
+* The estimator of the smoothed-sliced divergence is consistent (`python -m experiments.slicing.consistency`):
+
+![error against the number of points](consistency.svg)
+"""
+
 
 def write_page(kept: Kept, panels: toys.Panels, folder: Path) -> None:
     """README.md, digits.svg, and a picture of each toy."""
@@ -70,7 +86,7 @@ def write_page(kept: Kept, panels: toys.Panels, folder: Path) -> None:
 
 def page(kept: Kept, panels: toys.Panels) -> str:
     """Every cell is a figure or says why it is none."""
-    parts = [HEAD, f"## Census tables, epsilon 5.1\n\n{_means(kept)}"]
+    parts = [HEAD, f"## Census tables, epsilon 5.1\n\n{_means(kept)}\n{_sentence(kept)}\n"]
     for metric in METRICS:
         rows = grid(["", *table.METHODS], table.lines(kept, metric, table.TASKS))
         parts.append(f"### {metric}\n\n{FIGURES[metric]}\n\n{rows}")
@@ -78,7 +94,46 @@ def page(kept: Kept, panels: toys.Panels) -> str:
     parts.append(f"## MNIST and USPS\n\n{DIGITS}\n![accuracy against epsilon](digits.svg)\n\n{digits}")
     pictures = "\n".join(f"![{name}]({name.replace(' ', '_')}.svg)\n" for name in toys.TOYS)
     parts.append(f"## Toys\n\n{TOYS}\n{pictures}\n{grid(['', *toys.METHODS], toy_lines(panels))}")
-    return "\n".join(parts)
+    parts.append(_architectures())
+    return "\n".join([*parts, MORE])
+
+
+def _sentence(kept: Kept) -> str:
+    """How far `slices` is above the best of the others, and `tables` above it."""
+    ahead, behind = [], []
+    for metric in METRICS:
+        means = {method: table.mean_over_tasks(kept, metric, method) for method in table.METHODS}
+        rivals = [value for method in (*table.RIVALS, *table.SLICED) if (value := means[method]) is not None]
+        ours, tables = means["slices"], means["tables"]
+        if ours is not None and rivals:
+            ahead.append(f"{metric} {ours - max(rivals):+.3f}")
+        if ours is not None and tables is not None:
+            behind.append(f"{metric} {tables - ours:+.3f}")
+    if not ahead or not behind:
+        return ""
+    return wrapped(
+        f"`slices` against the best of all others, mean over tasks: {', '.join(ahead)}. `tables` against `slices`: "
+        f"{', '.join(behind)}. So at this budget the rows of both are worth the same, and the choice is between a "
+        "model that predicts by itself and takes seconds (`tables`), and histograms that any generator can be trained "
+        "on, at any time (`slices`). `mixture` has no place for categories."
+    )
+
+
+def _architectures() -> str:
+    """The table of `experiments.slicing.architectures`, where it has been run."""
+    path = Path(__file__).parent / "architectures.json"
+    if not path.exists():
+        return "## One bundle, three architectures\n\nnot run: `python -m experiments.slicing.architectures`\n"
+    found = json.loads(path.read_text())
+    rows = [
+        [name, *(f"{one[metric]:.3f}" for metric in METRICS), f"{one['seconds']:.0f}"]
+        for name, one in found["runs"].items()
+    ]
+    ledger = "did not move" if found["ledger unchanged"] else "MOVED"
+    return (
+        f"## One bundle, three architectures\n\n{ARCHITECTURES}The ledger {ledger}.\n\n"
+        f"{grid(['', *METRICS, 'seconds'], rows)}"
+    )
 
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -36,15 +36,21 @@ def cell(kept: Kept, task: str, metric: str, method: str) -> str:
     return "not defined" if kept.of(task, method) else kept.why_not(task, method)
 
 
-def over_tasks(kept: Kept, metric: str, method: str) -> str:
-    """The mean over the tasks where the figure is defined and the method has run, and on how many if not on all."""
-    defined = [task for task in TASKS if kept.of(f"{task}/{metric}", "Real")]
+def mean_over_tasks(kept: Kept, metric: str, method: str) -> float | None:
+    """Over the tasks where the figure is defined and the method has run."""
     found = [
         statistics.mean(kept.of(f"{task}/{metric}", method)) for task in TASKS if kept.of(f"{task}/{metric}", method)
     ]
-    if not found:
+    return statistics.mean(found) if found else None
+
+
+def over_tasks(kept: Kept, metric: str, method: str) -> str:
+    """That mean, and of how many tasks it is if not of all."""
+    mean = mean_over_tasks(kept, metric, method)
+    if mean is None:
         return ""
-    return f"{statistics.mean(found):.3f}" + ("" if len(found) == max(len(defined), 1) else f" ({len(found)} tasks)")
+    run, defined = (sum(bool(kept.of(f"{task}/{metric}", name)) for task in TASKS) for name in (method, "Real"))
+    return f"{mean:.3f}" + ("" if run == max(defined, 1) else f" ({run} tasks)")
 
 
 def lines(kept: Kept, metric: str, tasks: Sequence[str], methods: Sequence[str] = METHODS) -> list[list[str]]:
