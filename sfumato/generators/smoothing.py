@@ -10,6 +10,7 @@ from sfumato.generators.columnwise import Tensor
 from sfumato.generators.evidence import FloatArray, Histograms
 
 _WIDTH = 0.35  # of the smoothing, in average bins of a direction
+_LEAST_WIDTH = 1e-3  # where all records have one place
 _POINTS = 16  # in a bin, when the measured histogram is smoothed
 
 
@@ -29,7 +30,7 @@ class SmoothedSlices:
         import torch
 
         ends, outer = seen.ends[chosen], seen.outer[chosen]
-        width = _WIDTH * (outer[:, 1] - outer[:, 0]) / (ends.shape[1] + 1)
+        width = np.maximum(_WIDTH * (outer[:, 1] - outer[:, 0]) / (ends.shape[1] + 1), _LEAST_WIDTH)
         smoothing = smoothing_of(ends, outer, width)
         shares = np.einsum("sab,sac->sbc", smoothing, seen.shares[chosen])
         variance = seen.noise * (smoothing**2).sum(axis=1)[:, :, None] + np.maximum(shares, 1 / size) / size

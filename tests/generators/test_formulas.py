@@ -1,5 +1,6 @@
 """What training rests on, each against a slow, obvious version."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -111,3 +112,16 @@ def test_what_is_held_back_teaches_nothing():
         assert learnt != judged
         changed += judged
     assert changed == 1
+
+
+def test_a_direction_on_which_all_records_have_one_place_is_smoothed_too():
+    seen = evidence(np.random.default_rng(1)).histograms
+    flat = dataclasses.replace(
+        seen, places=0 * seen.places, ends=0 * seen.ends, outer=0 * seen.outer, shares=np.full_like(seen.shares, 1 / 14)
+    )
+    slices = SmoothedSlices.of(flat, 100.0, np.arange(8), "cpu")
+    nothing = torch.zeros(3, 8)
+    found = slices.expected(nothing, nothing, torch.full((3, 2), 1 / 6))
+    assert torch.isfinite(found).all()
+    assert torch.isfinite(slices.precision).all()
+    assert found.sum(dim=1).numpy() == pytest.approx(np.full((8, 2), 0.5), abs=1e-5)
