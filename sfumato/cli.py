@@ -281,8 +281,11 @@ def retrain(
     bundle: Bundle,
     out: Annotated[Path, typer.Option(help="the bundle to write", show_default=False)],
     generator: Annotated[str, typer.Option(help="mlp, residual, or convolutional for images")] = "mlp",
-    epochs: Annotated[int, typer.Option(help="at most; training stops when slices held back come no nearer")] = 1_000,
+    epochs: Annotated[
+        int, typer.Option(help="at most; after half of them training stops when slices held back come no nearer")
+    ] = 1_000,
     seed: Annotated[int, typer.Option(help="the same seed, the same model")] = 0,
+    device: Annotated[str, typer.Option(help="cpu, or cuda where there is one")] = "cpu",
     curve: Annotated[Path | None, typer.Option(help="a picture of the loss to write: .svg")] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="a file that training is kept in, and goes on from when it was stopped")
@@ -315,7 +318,7 @@ def retrain(
             drawn(epoch)
             progress.update(task, completed=epoch.number, description=f"training, loss {epoch.loss:,.1f}")
 
-        released.retrain(generator, epochs, seed, progress=show, checkpoint=checkpoint).write(file)
+        released.retrain(generator, epochs, seed, progress=show, checkpoint=checkpoint, device=device).write(file)
         if sheet:
             sheet.write(str(drawn.svg()).encode())
     stopped = drawn.epochs[-1].number if drawn.epochs else epochs

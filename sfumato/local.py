@@ -16,9 +16,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.encoding import Batch, Encoder, Listed, Measured
-from sfumato.encoding.frames import to_arrow
+from sfumato.encoding.frames import kind_of, names_of, to_arrow
 from sfumato.errors import RequestError
-from sfumato.mechanisms.chance import public_chance
+from sfumato.mechanisms.chance import orthonormal, public_chance
 from sfumato.privacy.accounting import Budget, noise_scale
 from sfumato.privacy.noise import Noise, SecureNoise
 from sfumato.privacy.slicing import Frame
@@ -67,9 +67,12 @@ class LocalSlices:
 
     Formal guarantees
         Each noisy record is (epsilon, delta)-differentially private for any change of that record: its shadow is a
-        vector of whole numbers of length clip at most, so two of them differ by 2 clip at most, and rounding the
-        Gaussian noise is post-processing. It holds for each record by itself, whatever the others are, and whoever
-        gathers them. How many records there are is not hidden.
+        vector of whole numbers of length `radius` at most, so two of them differ by twice that at most, and rounding
+        the Gaussian noise is post-processing. It holds for each record by itself, whatever the others are, and whoever
+        gathers them. How many records there are is not hidden. A record that is made noisy twice is paid for twice:
+        there is no ledger here.
+    Edge cases
+        A schema with a `unit` protects persons, and is refused.
     """
 
     schema: Schema
@@ -79,6 +82,11 @@ class LocalSlices:
     clip: float | None = None
 
     def __post_init__(self) -> None:
+        if self.schema.unit is not None:
+            raise RequestError(
+                "local noise protects one record, and the schema's unit one person with several: take the unit off, "
+                "and share epsilon and delta out among the records of a person"
+            )
         _ = self.sigma  # bad budgets and frames are refused now
 
     @cached_property
@@ -96,7 +104,7 @@ class LocalSlices:
     @cached_property
     def frame(self) -> Frame:
         """Dimension and number of directions."""
-        return Frame.orthonormal(len(self.layout), self.directions or len(self.layout))
+        return Frame.orthonormal(len(self.layout), len(self.layout) if self.directions is None else self.directions)
 
     @cached_property
     def radius(self) -> float:
@@ -112,9 +120,8 @@ class LocalSlices:
     @cached_property
     def matrix(self) -> IntArray:
         """Coordinates x directions: an orthonormal frame in whole numbers."""
-        d, m = self.frame.dimension, self.frame.width
-        q, r = np.linalg.qr(public_chance(_STREAM).normal(size=(d, m)))
-        whole: IntArray = np.rint(_FRAME_UNIT * q * np.sign(np.diag(r))).astype(np.int64)
+        frame = orthonormal(public_chance(_STREAM), self.frame.dimension, self.frame.width)
+        whole: IntArray = np.rint(_FRAME_UNIT * frame).astype(np.int64)
         return whole
 
     @property
@@ -124,14 +131,31 @@ class LocalSlices:
         return Cost(deviations, 27 * deviations**6)
 
     def randomized(self, records: Any, noise: Noise | None = None) -> pa.Table:
-        """The noisy slices of some records, a row for each: what their holder may hand over."""
-        arrow = to_arrow(records, list(self.schema.by_name)).combine_chunks()
+        """The noisy slices of some records, a row for each: what their holder may hand over.
+
+        `noise` is for tests and studies; where it is seeded, the table says so.
+        """
+        wanted = list(self.schema.by_name)
+        if kind_of(records) is None:
+            raise RequestError(
+                f"a {type(records).__name__} is not a table; give an Arrow table, a pandas or a polars frame"
+            )
+        named = [name for name in names_of(records) if name in self.schema.by_name]
+        if sorted(named) != sorted(wanted):
+            raise RequestError("the table lacks a column of the schema, or has one twice; check its header")
+        arrow = to_arrow(records, wanted).combine_chunks()
         if not arrow.num_rows:
             raise RequestError("there is no record to make noisy")
         shadow = self._clipped(self._coordinates(Encoder(self.schema).encode(arrow.to_batches()[0])))
-        drawn = (noise or SecureNoise()).rounded_gaussian(self.sigma, shadow.size)
-        noisy = shadow + drawn.reshape(shadow.shape)
-        return pa.table({f"slice {place}": column for place, column in enumerate(noisy.T)})
+        source = noise or SecureNoise()
+        noisy = shadow + source.rounded_gaussian(self.sigma, shadow.size).reshape(shadow.shape)
+        label = "private" if source.private else "seeded: not private"
+        about = {"sfumato": f"local slices, epsilon {self.epsilon:g}, delta {self.delta:g}, {label}"}
+        return pa.table(dict(zip(self._slices, noisy.T, strict=True))).replace_schema_metadata(about)
+
+    @property
+    def _slices(self) -> list[str]:
+        return [f"slice {place}" for place in range(self.frame.width)]
 
     def _coordinates(self, batch: Batch) -> IntArray:
         """Records x coordinates, in whole units; a record is a function of itself alone."""
@@ -158,15 +182,20 @@ class LocalSlices:
         return whole
 
     def moments(self, gathered: pa.Table) -> Moments:
-        """Mean and covariance of the coordinates, the noise's own variance taken off. Needs all directions.
+        """Mean and covariance of the coordinates, the noise's own variance taken off.
 
-        Post-processing of noisy records that were gathered from any number of holders.
+        Needs all directions, and no clip but the longest record's own length. Post-processing of noisy records that
+        were gathered from any number of holders.
         """
-        if self.frame.width != self.frame.dimension:
-            raise RequestError("coordinates cannot be read off fewer directions than there are; ask for all of them")
-        noisy = np.column_stack([gathered.column(name).to_numpy() for name in gathered.column_names]).astype(float)
-        if noisy.shape[1] != self.frame.width or len(noisy) < 2:
-            raise RequestError(f"two noisy records of {self.frame.width} slices each are needed at least")
+        if self.frame.width != self.frame.dimension or self.radius < _UNIT:
+            raise RequestError(
+                "coordinates cannot be read off fewer or clipped directions; ask for all, without a clip"
+            )
+        if gathered.column_names != self._slices or len(gathered) < 2 or any(c.null_count for c in gathered.columns):
+            raise RequestError(
+                f"two noisy records at least are needed, with columns slice 0 to slice {self.frame.width - 1} in order"
+            )
+        noisy = np.column_stack([column.to_numpy() for column in gathered.columns]).astype(float)
         turn = self.matrix.T / _FRAME_UNIT
         scale = math.sqrt(len(self.schema.by_name)) / _UNIT
         covariance = np.cov(noisy, rowvar=False) - self.sigma**2 * np.eye(noisy.shape[1])

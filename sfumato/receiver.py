@@ -283,7 +283,7 @@ class Release:
         components   the most that the mixture gets for each class of the target
         steps        of the fit of the mixture
         prior        standard deviation of the labeller's coefficients around what the mixture says
-        All three are settings of tables; a Gaussian mixture has none.
+        All three are settings of tables; a Gaussian mixture has none, and for slices there is `retrain`.
         """
         from sfumato.mechanisms.registry import MECHANISMS
 
@@ -303,6 +303,7 @@ class Release:
         *,
         progress: "Callable[[Epoch], None]" = lambda _: None,
         checkpoint: str | Path | None = None,
+        device: str = "cpu",
     ) -> "Release":
         """The same release with its model replaced by a generator that is trained on its measurements, at no cost.
 
@@ -311,22 +312,29 @@ class Release:
 
         generator    "mlp", "residual", "convolutional" for images; anything that has `sample(z)` and `parameters()`, or
                      a function that makes it for a layout, see `sfumato.generators`
-        epochs       at most; training stops early when slices that are held back no longer come nearer
-        seed         the same seed, the same model
+        epochs       at most; after half of them training stops when slices that are held back come no nearer
+        seed         the same seed, the same model, on the same machine
         progress     called after every epoch; a `sfumato.generators.Curve` keeps and draws what it is told
         checkpoint   a file that training is kept in, and goes on from when it was stopped
+        device       "cuda" for large tables of images, where there is one
+
+        `verify` fits a generator of the library anew; one of your own it cannot, and says so.
         """
         from sfumato.mechanisms.retraining import retrained
 
-        named = {"generator": generator} if isinstance(generator, str) else {}
+        kept = {"components"} if self.statement.mechanism == "mixture" else set()  # what its plan was asked for
+        settings = {key: value for key, value in self.fitted.settings.items() if key in kept}
+        if isinstance(generator, str):
+            settings["generator"] = generator
         model = retrained(
             self.schema,
             self.statement,
             self.measurements,
-            {**named, "epochs": epochs, "seed": seed},
+            {**settings, "epochs": epochs, "seed": seed},
             None if isinstance(generator, str) else generator,
             progress,
             None if checkpoint is None else Path(checkpoint),
+            device,
         )
         return replace(self, fitted=model)
 

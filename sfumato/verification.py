@@ -158,7 +158,7 @@ def _replay(release: Release, features: Any) -> list[Check]:
         else:
             plan = mechanism.plan(release.schema, statement.budget, statement.adjacency, settings)
             again = mechanism.refit(release.measurements, plan, settings, batch)
-    except (SfumatoError, LookupError, ValueError, TypeError) as error:
+    except (SfumatoError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, RuntimeError) as error:
         return [Check(what, holds=False, detail=str(error))]
     off = again.distance(release.fitted) if type(again) is type(release.fitted) else 1.0
     return [Check(what, off <= _SAME, f"fitted anew; farthest off by {off:.1g}")]

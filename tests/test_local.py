@@ -106,6 +106,7 @@ def test_missing_values_have_a_coordinate_of_their_own():
     ("settings", "error", "words"),
     [
         ({"directions": 1_000}, RequestError, "cannot be orthonormal"),
+        ({"directions": 0}, RequestError, "whole number"),
         ({"directions": 3, "clip": 0.0}, RequestError, "clip"),
         ({"epsilon": -1.0}, BudgetError, "epsilon"),
     ],
@@ -118,12 +119,39 @@ def test_bad_settings_are_refused(settings, error, words):
 def test_what_cannot_be_read_off_is_refused():
     few = LocalSlices(SCHEMA, 1.0, directions=3)
     noisy = few.randomized(make_table(10))
-    with pytest.raises(RequestError, match="all of them"):
+    with pytest.raises(RequestError, match="ask for all"):
         few.moments(noisy)
+    with pytest.raises(RequestError, match="ask for all"):
+        LocalSlices(SCHEMA, 1.0, clip=0.5).moments(noisy)
     with pytest.raises(RequestError, match="two noisy records"):
         LocalSlices(SCHEMA, 1.0).moments(noisy)
+    whole = LocalSlices(SCHEMA, 1.0)
+    gathered = whole.randomized(make_table(5))
+    for broken in (gathered.select(gathered.column_names[::-1]), gathered.slice(0, 1)):
+        with pytest.raises(RequestError, match="in order"):
+            whole.moments(broken)
     with pytest.raises(RequestError, match="no record"):
         few.randomized(make_table(0))
+
+
+def test_tables_that_are_none_or_lack_a_column_are_refused():
+    local = LocalSlices(SCHEMA, 1.0)
+    with pytest.raises(RequestError, match="not a table"):
+        local.randomized([1, 2])
+    with pytest.raises(RequestError, match="lacks a column"):
+        local.randomized(make_table(5).drop_columns(["age"]))
+
+
+def test_persons_are_not_taken_for_records():
+    unit = Schema.from_content(SCHEMA.to_content() | {"unit": {"column": "person", "records": 5}})
+    with pytest.raises(RequestError, match="one person with several"):
+        LocalSlices(unit, 1.0)
+
+
+def test_seeded_noise_leaves_a_mark():
+    local = LocalSlices(SCHEMA, 1.0)
+    assert b"not private" in local.randomized(make_table(2), SeededNoise(1)).schema.metadata[b"sfumato"]
+    assert b"not private" not in local.randomized(make_table(2)).schema.metadata[b"sfumato"]
 
 
 def test_one_column_alone_is_the_gaussian_mechanism():

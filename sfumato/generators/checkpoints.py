@@ -17,17 +17,17 @@ _NAMES = ("now", "best", "exp_avg", "exp_avg_sq")  # parameters, those of the be
 class Checkpoint:
     """The state of parameters and optimizer now, and of the parameters when they were best.
 
-    Without a path it lives in memory.
+    Without a path it lives in memory. What a generator keeps beside its parameters, such as running means, is not kept.
     """
 
-    def __init__(self, path: Path | None, parameters: list[Any], optimizer: Any, run: Mapping[str, int]) -> None:
+    def __init__(self, path: Path | None, run: Mapping[str, Any], parameters: list[Any], optimizer: Any) -> None:
         self._path, self._parameters, self._optimizer, self._run = path, parameters, optimizer, dict(run)
         self._best: list[Any] | None = None
         self._judged = np.inf
         self.waited = 0  # judgements since the best one
 
     def save(self, epoch: int, judged: float) -> None:
-        """Keep this state, and say whether it is the best."""
+        """Keep this state, and the best one."""
         if judged < self._judged or self._best is None:
             self._judged, self.waited = judged, 0
             self._best = [parameter.detach().clone() for parameter in self._parameters]
@@ -39,7 +39,10 @@ class Checkpoint:
         columns = {
             "now": self._parameters,
             "best": self._best,
-            **{name: [memory[name] for memory in memories] for name in _NAMES[2:]},
+            **{
+                name: [memory.get(name, 0 * value) for memory, value in zip(memories, self._parameters, strict=True)]
+                for name in _NAMES[2:]
+            },
         }
         about = {**self._run, "epoch": epoch, "judged": self._judged, "waited": self.waited}
         table = pa.table({name: _flat(values) for name, values in columns.items()})

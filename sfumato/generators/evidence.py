@@ -1,6 +1,6 @@
 """What a generator is fitted to: released sums on the scale of probabilities, with the precision of each. Public."""
 
-import itertools
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,12 +42,13 @@ class Column:
 class Linear:
     """Averages of functions of single columns, by class.
 
-    features    groups of all columns x functions: the value of each function on each group
+    features    groups of all columns x functions: the value of each function on each group; None where every group has
+                a function of its own, 1 on it and 0 elsewhere
     values      functions x classes: the share of the class times the function's average in it
     precision   one over the variance, for each function and class
     """
 
-    features: FloatArray
+    features: FloatArray | None
     values: FloatArray
     precision: FloatArray
 
@@ -112,6 +113,17 @@ class Evidence:
         return float(self.totals.sum())
 
     @cached_property
+    def fingerprint(self) -> str:
+        """The same for the same evidence alone, so that a checkpoint is not taken for that of another bundle."""
+        parts = [self.totals, self.marginals, *(part.values for part in self.linear)]
+        parts += [] if self.pairs is None else [self.pairs.tables, self.pairs.precision]
+        parts += [] if self.histograms is None else [self.histograms.shares, self.histograms.places]
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(np.ascontiguousarray(part, dtype=np.float64).tobytes())
+        return digest.hexdigest()
+
+    @cached_property
     def layout(self) -> "Layout":
         """What a generator must know."""
         columns = self.columns.values()
@@ -137,8 +149,3 @@ class Layout:
     def width(self) -> int:
         """How many numbers a generator gives for a row."""
         return sum(self.sizes)
-
-    @property
-    def offsets(self) -> tuple[int, ...]:
-        """Where each column starts."""
-        return tuple(itertools.accumulate(self.sizes, initial=0))[:-1]

@@ -59,7 +59,8 @@ class Judge:
         for part in seen.linear:
             back = rng.random(part.values.shape) < (_HELD_BACK["averages"] if last else 0.0)
             precisions = [tensor(part.precision * where) for where in (~back, back)]
-            self._linear.append((tensor(part.features), tensor(part.values), precisions))
+            features = None if part.features is None else tensor(part.features)
+            self._linear.append((features, tensor(part.values), precisions))
         self.cells = sum(part.values.size for part in seen.linear) + (
             0 if seen.pairs is None else int((seen.pairs.precision > 0).sum()) * seen.classes // 2
         )
@@ -81,7 +82,8 @@ class Judge:
         member = member * (self.totals / member.sum(dim=0))
         total = torch.zeros((), device=theta.device)
         for features, values, precisions in self._linear:
-            off = features.T @ (theta.T @ member) - values
+            shares = theta.T @ member
+            off = (shares if features is None else features.T @ shares) - values
             total = total + 0.5 * (precisions[held_back] * off**2).sum()
         if self._pairs is not None:
             coarse, tables, precisions = self._pairs

@@ -5,6 +5,7 @@ learn from; when these have not come nearer for long, training stops, and what w
 """
 
 import math
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,7 +29,8 @@ _RATE, _WARM = 1e-2, 0.05
 _JUDGED = 25  # epochs from one judgement to the next
 _PATIENCE = 8  # judgements without a better one, after which training stops
 _LATENTS, _FEWEST_LATENTS = 256, 16  # points of each class
-_MOST = 1 << 22  # numbers that a generator gives in an epoch: a bound on time and memory
+_MOST = 1 << 22  # numbers in the rectangle of all columns in an epoch: a bound on time and memory
+MOST_EPOCHS = 100_000
 
 
 class Epoch(NamedTuple):
@@ -47,7 +49,6 @@ class Trained:
     weights: FloatArray
     owner: IntArray
     theta: FloatArray
-    epochs: int
 
 
 def train(
@@ -58,34 +59,53 @@ def train(
     progress: Callable[[Epoch], None] = lambda _: None,
     shape: tuple[int, int] | None = None,
     checkpoint: Path | None = None,
+    device: str = "cpu",
 ) -> Trained:
     """Fit a generator to the evidence.
 
     generator    the name of one that the library brings, or any that has `sample(z)` and `parameters()`, or a function
                  that makes one for a layout
-    seed         of starting weights, latent points and drawn rows: the same seed, the same result
+    seed         of starting weights and latent points: the same seed, the same result on the same machine
     shape        height and width, where the columns are one image
     checkpoint   a file in which training is kept every so often, and from which it goes on after it was stopped
+    device       "cuda" where there is one: faster for images, and other last digits
     """
     torch = torch_or_error()
-    if epochs < 1 or seed < 0:
-        raise RequestError(f"{epochs} epochs with seed {seed} were asked for; there must be one, and no seed below 0")
+    epochs, seed = _whole(epochs, seed)
+    if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
+        raise RequestError(f"there is no device {device!r} here; use cpu")
     with _seeded(torch, seed):
-        device = "cuda" if torch.cuda.is_available() else "cpu"
         judge = Judge(seen, device)
         z, owner = _latents(torch, seen, device)
         network: Any = _made(generator, seen, shape)
         if hasattr(network, "to"):
             network = network.to(device)
         _check(network, z, seen)
-        _run(judge, network, z, owner, epochs, seed, progress, checkpoint)
+        name = generator if isinstance(generator, str) else type(network).__name__
+        run = {"generator": name, "epochs": epochs, "seed": seed, "evidence": seen.fingerprint}
+        _run(judge, network, z, owner, epochs, progress, lambda *state: Checkpoint(checkpoint, run, *state))
         with torch.no_grad():
-            theta = judge.theta(judge.logits(network.sample(z), owner)).cpu().numpy().astype(np.float64)
+            raw = network.sample(z)
+            if isinstance(generator, str):  # whatever the release holds, there is a model: at worst the marginals
+                raw = torch.where(torch.isfinite(raw).all(), raw, torch.zeros_like(raw))
+            theta = judge.theta(judge.logits(raw, owner)).cpu().numpy().astype(np.float64)
     if not np.isfinite(theta).all():
         raise RequestError("the generator gives numbers that are not finite; train another")
     classes = owner.cpu().numpy().astype(np.int64)
     weights = (seen.totals / seen.size / np.bincount(classes))[classes]
-    return Trained(weights / weights.sum(), classes, theta, epochs)
+    return Trained(weights / weights.sum(), classes, theta)
+
+
+def _whole(epochs: int, seed: int) -> tuple[int, int]:
+    try:
+        asked = operator.index(epochs), operator.index(seed)
+    except TypeError:
+        raise RequestError("epochs and seed must be whole numbers") from None
+    if not (1 <= asked[0] <= MOST_EPOCHS and 0 <= asked[1] < 2**63):
+        raise RequestError(
+            f"{epochs} epochs with seed {seed} were asked for; there must be 1 to {MOST_EPOCHS:,}, and a seed from 0 on"
+        )
+    return asked
 
 
 def _run(
@@ -94,16 +114,15 @@ def _run(
     z: Tensor,
     owner: Tensor,
     epochs: int,
-    seed: int,
     progress: Callable[[Epoch], None],
-    path: Path | None,
+    checkpoint: Callable[[list[Any], Any], Checkpoint],
 ) -> None:
     """Adam with a short warm-up and a cosine to zero; the best state by the slices held back is what stays."""
     import torch
 
     parameters = list(network.parameters())
     optimizer = torch.optim.Adam(parameters, lr=_RATE)
-    kept = Checkpoint(path, parameters, optimizer, {"epochs": epochs, "seed": seed, "points": len(z)})
+    kept = checkpoint(parameters, optimizer)
     start = kept.load()
     warm = max(1, int(_WARM * epochs))
     for number in range(start, epochs):
@@ -135,7 +154,8 @@ def _judged(judge: Judge, network: Any, z: Tensor, owner: Tensor) -> float:
 
 def _latents(torch: Any, seen: Evidence, device: str) -> tuple[Tensor, Tensor]:
     """Latent points of every class, those of one class the same as those of another, and the class of each."""
-    each = int(np.clip(_MOST // (seen.classes * max(seen.layout.width, 1)), _FEWEST_LATENTS, _LATENTS))
+    sizes = seen.layout.sizes
+    each = int(np.clip(_MOST // (seen.classes * len(sizes) * max(sizes)), _FEWEST_LATENTS, _LATENTS))
     normal = torch.randn(each, LATENT)
     owner = torch.arange(seen.classes).repeat_interleave(each)
     one_hot = torch.nn.functional.one_hot(owner, seen.classes).float()
@@ -144,7 +164,8 @@ def _latents(torch: Any, seen: Evidence, device: str) -> tuple[Tensor, Tensor]:
 
 def _made(generator: str | Own, seen: Evidence, shape: tuple[int, int] | None) -> Any:
     if not isinstance(generator, str):
-        return generator(seen.layout) if callable(generator) and not hasattr(generator, "sample") else generator
+        makes = isinstance(generator, type) or (callable(generator) and not hasattr(generator, "sample"))
+        return generator(seen.layout) if makes else generator  # type: ignore[operator]
     if generator not in GENERATORS:
         raise RequestError(f"there is no generator {generator!r}; use one of {', '.join(GENERATORS)}, or your own")
     return GENERATORS[generator](seen.layout, shape)
@@ -154,6 +175,8 @@ def _check(network: Any, z: Tensor, seen: Evidence) -> None:
     for name in ("sample", "parameters"):
         if not callable(getattr(network, name, None)):
             raise RequestError(f"a generator needs a method {name}; see sfumato.generators.Generator")
+    if not list(network.parameters()):
+        raise RequestError("the generator has no parameters, so there is nothing to train")
     given = network.sample(z[:2])
     if tuple(given.shape) != (2, seen.layout.width):
         raise RequestError(

@@ -1,6 +1,7 @@
 """Randomness that is no secret: it spreads starting points and synthetic records, after the door."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 Chance = np.random.Generator
 
@@ -8,3 +9,10 @@ Chance = np.random.Generator
 def public_chance(stream: int) -> Chance:
     """The same numbers for the same stream, so that anyone can repeat a fit. Never for noise."""
     return np.random.default_rng(stream)
+
+
+def orthonormal(rng: Chance, rows: int, count: int) -> NDArray[np.float64]:
+    """Rows x directions: an orthonormal frame of uniform direction."""
+    q, r = np.linalg.qr(rng.normal(size=(rows, count)))
+    frame: NDArray[np.float64] = q * np.sign(np.diag(r))
+    return frame

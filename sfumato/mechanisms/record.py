@@ -31,6 +31,11 @@ class Record:
             raise BundleError("this release was fitted with the public features; give them to fit it anew")
         return self._features
 
+    def must_be_left(self, mus: Sequence[float]) -> None:
+        """Refuse answers that nobody asks for; those left must have cost this."""
+        if tuple(answer.mu for answer in self.left) != tuple(mus):
+            raise BundleError("there are other measurements than the budget asks for; use the one that made the bundle")
+
     def measure(self, statistic: Statistic, mu: float) -> Measurement:
         """The next recorded answer."""
         answer = self.left.pop(0) if self.left else None

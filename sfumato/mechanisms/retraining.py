@@ -8,9 +8,9 @@ from sfumato.errors import RequestError
 from sfumato.generators.networks import Own
 from sfumato.generators.training import Epoch
 from sfumato.measurement import Measurement
-from sfumato.mechanisms.likeness import alike
+from sfumato.mechanisms.mixture import plan_mixture, refit_mixture
 from sfumato.mechanisms.record import Record
-from sfumato.mechanisms.slices import measured, plan_slices
+from sfumato.mechanisms.slices import again, plan_slices
 from sfumato.mechanisms.slices.evidence import evidence_of
 from sfumato.mechanisms.slices.fitting import OWN, Seen, fitted
 from sfumato.mechanisms.slices.waves import waves_seen
@@ -30,12 +30,13 @@ def retrained(
     generator: Own | None = None,
     progress: Callable[[Epoch], None] = lambda _: None,
     checkpoint: Path | None = None,
+    device: str = "cpu",
 ) -> TableMixture:
     """A generator trained on what was released, as a model. It spends nothing: all of it is public."""
     if settings.get("generator") == OWN and generator is None:
         raise RequestError("the model is of a generator that this library does not bring; train it with that generator")
-    seen = _seen(schema, statement, measurements)
-    return fitted(seen, settings, generator, shape_of(schema), progress, checkpoint)
+    seen = _seen(schema, statement, measurements, settings)
+    return fitted(seen, settings, generator, shape_of(schema), progress, checkpoint, device)
 
 
 def shape_of(schema: Schema) -> tuple[int, int] | None:
@@ -44,17 +45,25 @@ def shape_of(schema: Schema) -> tuple[int, int] | None:
     return getattr(runs[0], "image", None) if len(runs) == 1 else None
 
 
-def _seen(schema: Schema, statement: PrivacyStatement, measurements: tuple[Measurement, ...]) -> Seen:
+def _seen(
+    schema: Schema, statement: PrivacyStatement, measurements: tuple[Measurement, ...], settings: Mapping[str, Any]
+) -> Seen:
+    """What was released, every question being the one that schema, budget and earlier answers ask for."""
     match statement.mechanism:
         case "slices":
             plan = plan_slices(schema, statement.budget, statement.adjacency)
-            return measured(Record(measurements, alike), plan)
+            return again(measurements, plan)
         case "tables":
             tables, record = plan_tables(schema, statement.budget, statement.adjacency), Record(measurements)
             one_way = measure_one_way(record, tables, cut_target(record, tables))
-            pairs = measure_pairs(record, tables, one_way)  # gradients look at labels alone, and stay where they are
+            pairs = measure_pairs(record, tables, one_way)
+            record.must_be_left(tables.mu_steps)  # gradients look at labels alone, and stay where they are
             return Seen(tables, one_way, evidence_of(one_way, pairs, None) if one_way.columns else None)
         case "mixture":
-            return waves_seen(plan_tables(schema, statement.budget, statement.adjacency), measurements)
+            tables = plan_tables(schema, statement.budget, statement.adjacency)
+            seen = waves_seen(tables, measurements)
+            mixture = plan_mixture(schema, statement.budget, statement.adjacency, settings.get("components"))
+            refit_mixture(measurements, mixture)
+            return seen
         case other:
             raise RequestError(f"a generator trains on slices, tables or waves; a release by {other} has none of them")

@@ -314,6 +314,8 @@ class TableMixture:
         """The model that `to_parts` wrote."""
         if content["kind"] != cls.kind or set(content) - {"labeller", "settings"} != {"kind", "weights", "size"}:
             raise ValueError(f"a model of kind {content['kind']!r} is not known to this version; update sfumato")
+        if not isinstance(content.get("settings", {}), dict):
+            raise TypeError("the settings of a model must have names")
         weights = np.array(content["weights"], dtype=np.float64)
         column = np.array(table.column("column").to_pylist())
         theta = table.column("theta").combine_chunks().flatten().to_numpy().reshape(-1, len(weights))

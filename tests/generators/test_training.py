@@ -128,10 +128,52 @@ def test_what_does_not_fit_is_refused(seen, generator, words):
         train(seen, generator, 5, 0)
 
 
-@pytest.mark.parametrize(("epochs", "seed"), [(0, 0), (5, -1)])
-def test_no_epoch_and_seeds_below_0_are_refused(seen, epochs, seed):
-    with pytest.raises(RequestError, match="epochs with seed"):
+@pytest.mark.parametrize(("epochs", "seed"), [(0, 0), (5, -1), (10**12, 0), (5, 2**64), (2.5, 0), ("5", 0), (5, None)])
+def test_epochs_and_seeds_that_make_no_sense_are_refused(seen, epochs, seed):
+    with pytest.raises(RequestError, match="epochs"):
         train(seen, "mlp", epochs, seed)
+
+
+def test_a_class_or_a_function_makes_a_generator_for_the_layout(seen):
+    class Fitting(Own):
+        def __init__(self, layout):
+            super().__init__(layout.width)
+
+    for maker in (Fitting, lambda layout: Own(layout.width)):
+        assert train(seen, maker, 2, 0).theta.shape[1] == sum(SIZES)
+
+
+def test_a_checkpoint_of_other_evidence_is_refused(seen, tmp_path):
+    train(seen, "mlp", 25, 1, checkpoint=tmp_path / "kept")
+    other = evidence(np.random.default_rng(9))
+    with pytest.raises(RequestError, match="give another file"):
+        train(other, "mlp", 25, 1, checkpoint=tmp_path / "kept")
+
+
+def test_a_device_that_is_not_there_is_refused(seen):
+    with pytest.raises(RequestError, match="no device 'abacus'"):
+        train(seen, "mlp", 2, 0, device="abacus")
+
+
+def test_parameters_that_are_not_used_are_no_fault_and_none_at_all_are(seen, tmp_path):
+    spare = Own(sum(SIZES))
+    unused = torch.nn.Parameter(torch.zeros(3))
+    spare.parameters = lambda: [spare.table, unused]
+    train(seen, spare, 25, 0, checkpoint=tmp_path / "kept")
+    spare.parameters = list
+    with pytest.raises(RequestError, match="nothing to train"):
+        train(seen, spare, 2, 0)
+
+
+def test_where_a_network_of_the_library_fails_the_marginals_stay(seen, monkeypatch):
+    def broken(layout, shape):
+        made = Own(layout.width)
+        made.sample = lambda z: z @ made.table + float("nan")
+        return made
+
+    monkeypatch.setitem(GENERATORS, "broken", broken)
+    theta = train(seen, "broken", 2, 0).theta
+    assert theta[0] == pytest.approx(seen.marginals[0], abs=1e-5)
 
 
 def test_numbers_that_are_not_finite_are_refused(seen):

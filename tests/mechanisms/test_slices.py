@@ -1,6 +1,7 @@
 """`slices`: what it asks, what it spends, and what a generator makes of it."""
 
 import dataclasses
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -228,6 +229,56 @@ def test_a_generator_of_ones_own_cannot_be_verified_without_it():
     (check,) = [check for check in verify(own) if check.what.startswith("model")]
     assert not check.holds
     assert "does not bring" in check.detail
+
+
+def test_questions_that_nobody_asks_are_found_behind_a_generator_too():
+    release = every_case()["mixture"].release().retrain(epochs=3)
+    first = release.measurements[0]
+    maps = tuple(dataclasses.replace(one, frequencies=3 * one.frequencies + 7) for one in first.statistic.maps)
+    forged = dataclasses.replace(first, statistic=dataclasses.replace(first.statistic, maps=maps))
+    broken = dataclasses.replace(release, measurements=(forged, *release.measurements[1:]))
+    (check,) = [check for check in verify(broken) if check.what.startswith("model")]
+    assert not check.holds
+    for case in ("slices", "tables"):
+        release = every_case()[case].release().retrain(epochs=3)
+        more = dataclasses.replace(release, measurements=(*release.measurements, release.measurements[-1]))
+        (check,) = [check for check in verify(more) if check.what.startswith("model")]
+        assert not check.holds
+        assert "other measurements" in check.detail
+
+
+@pytest.mark.parametrize("settings", [{"epochs": 10**400}, {"epochs": 10**12}, {"generator": 5}, {"seed": "a"}])
+def test_hostile_settings_are_a_failed_check_and_no_more(settings):
+    release = sliced(make_table(200), Schema.from_yaml(MIXED))
+    model = dataclasses.replace(release.fitted, settings={**release.fitted.settings, **settings})
+    (check,) = [check for check in verify(dataclasses.replace(release, fitted=model)) if check.what.startswith("model")]
+    assert not check.holds
+
+
+def test_what_was_asked_of_a_mixture_stays_with_it():
+    release = every_case()["mixture without classes"].release(components=2)
+    again = release.retrain(epochs=3)
+    assert again.fitted.settings["components"] == 2
+    assert again.refit().fitted.distance(release.fitted) < 1e-6
+    assert all(check.holds for check in verify(again) if "cryptographic" not in check.what)
+
+
+def test_slices_have_none_of_the_settings_of_tables():
+    with pytest.raises(RequestError, match="no components to set"):
+        every_case()["slices"].release().refit(components=3)
+
+
+def test_many_wide_categories_need_no_square_of_memory():
+    rng, values = np.random.default_rng(0), [f"v{value}" for value in range(50)]
+    columns = [{"name": f"c{place}", "type": "category", "values": values} for place in range(60)]
+    schema = Schema.from_content({"sfumato": 1, "name": "t", "columns": columns})
+    table = pa.table({column["name"]: np.array(values)[rng.integers(0, 50, 20_000)] for column in columns})
+    tracemalloc.start()
+    release = sliced(table, schema, epsilon=8.0, epochs=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sum(len(pieces.starts) for pieces in release.fitted.columns.values()) == 3_000
+    assert peak < 600e6
 
 
 def test_a_subspace_has_nothing_to_train_on():

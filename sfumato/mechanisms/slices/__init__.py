@@ -9,18 +9,19 @@ of epochs, again, or another one instead, by whoever holds the bundle: nothing m
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sfumato.errors import RequestError
 from sfumato.measurement import Door, Measurement
 from sfumato.mechanisms.likeness import alike
 from sfumato.mechanisms.record import Record
 from sfumato.mechanisms.slices.directions import measure_directions
 from sfumato.mechanisms.slices.evidence import evidence_of
-from sfumato.mechanisms.slices.fitting import Seen, fitted
+from sfumato.mechanisms.slices.fitting import SETTINGS, Seen, fitted
 from sfumato.mechanisms.slices.planning import SlicesPlan, plan_slices
 from sfumato.mechanisms.tables.one_way import cut_target, measure_one_way
 from sfumato.mechanisms.tables.pairs import measure_pairs
 from sfumato.models.table_mixture import TableMixture
 
-__all__ = ["SlicesPlan", "measured", "plan_slices", "refit_slices", "release_slices"]
+__all__ = ["SlicesPlan", "again", "plan_slices", "refit_slices", "release_slices"]
 
 
 def release_slices(door: Door, plan: SlicesPlan, progress: Callable[[str], None]) -> TableMixture:
@@ -32,7 +33,17 @@ def release_slices(door: Door, plan: SlicesPlan, progress: Callable[[str], None]
 
 def refit_slices(measurements: tuple[Measurement, ...], plan: SlicesPlan, settings: Mapping[str, Any]) -> TableMixture:
     """Train anew on what was once released. Every question must be the one that schema and budget ask for."""
-    return fitted(measured(Record(measurements, alike), plan), settings)
+    if unknown := settings.keys() - SETTINGS.keys():
+        raise RequestError(f"slices have no {', '.join(sorted(unknown))} to set; see `retrain`")
+    return fitted(again(measurements, plan), settings)
+
+
+def again(measurements: tuple[Measurement, ...], plan: SlicesPlan) -> Seen:
+    """What was once released, all of it."""
+    record = Record(measurements, alike)
+    seen = measured(record, plan)
+    record.must_be_left(())
+    return seen
 
 
 def measured(door: Door, plan: SlicesPlan, progress: Callable[[str], None] = lambda _: None) -> Seen:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.measurement import Door
-from sfumato.mechanisms.chance import Chance, public_chance
+from sfumato.mechanisms.chance import Chance, orthonormal, public_chance
 from sfumato.mechanisms.slices.planning import SlicesPlan
 from sfumato.mechanisms.tables.one_way import OneWay, OneWays
 from sfumato.privacy.accounting import noise_scale
@@ -49,9 +49,8 @@ def measure_directions(door: Door, plan: SlicesPlan, one_way: OneWays) -> Histog
     if plan.mu_directions is None:
         return None
     columns, target = list(one_way.columns.values()), plan.tables.target
-    layout = _layout(columns)
     rng = public_chance(_STREAM)
-    places = np.rint(_frames(rng, len(layout)) @ layout / _STEP).astype(np.int32)
+    places = _places(rng, columns)
     classes = None if target is None else plan.tables.grids[target].merged(one_way.classes.groups)
     grids = {name: column.grid.merged(column.groups) for name, column in one_way.columns.items()}
 
@@ -75,8 +74,8 @@ def measure_directions(door: Door, plan: SlicesPlan, one_way: OneWays) -> Histog
     )
 
 
-def _layout(columns: list[OneWay]) -> FloatArray:
-    """Coordinates x groups of all columns: where each group lies on each coordinate."""
+def _blocks(columns: list[OneWay]) -> list[FloatArray]:
+    """For each column its coordinates x its groups: where each group lies on each coordinate."""
     blocks = []
     for column in columns:
         p = _pooled(column)
@@ -85,13 +84,16 @@ def _layout(columns: list[OneWay]) -> FloatArray:
         rank = (np.cumsum(p[:n]) - p[:n] / 2) / max(p[:n].sum(), 1e-12)
         number = np.append(np.sqrt(12) * (rank - 0.5), np.zeros(len(p) - n))[None]
         blocks.append(np.concatenate((number, alone)) if n else alone)
-    rows, groups = sum(len(block) for block in blocks), sum(block.shape[1] for block in blocks)
-    layout = np.zeros((rows, groups))
-    row = group = 0
-    for block in blocks:
-        layout[row : row + len(block), group : group + block.shape[1]] = block
-        row, group = row + len(block), group + block.shape[1]
-    return layout
+    return blocks
+
+
+def _places(rng: Chance, columns: list[OneWay]) -> NDArray[np.int32]:
+    """Directions x groups of all columns, in whole steps."""
+    blocks = _blocks(columns)
+    frames = np.split(_frames(rng, sum(map(len, blocks))), np.cumsum([len(block) for block in blocks])[:-1], axis=1)
+    places = [part @ block for part, block in zip(frames, blocks, strict=True)]
+    whole: NDArray[np.int32] = np.rint(np.concatenate(places, axis=1) / _STEP).astype(np.int32)
+    return whole
 
 
 def _pooled(column: OneWay) -> FloatArray:
@@ -105,8 +107,7 @@ def _frames(rng: Chance, width: int) -> FloatArray:
     """Directions x coordinates: uniform orthonormal frames, one after the other."""
     frames: list[FloatArray] = []
     while sum(map(len, frames)) < _DIRECTIONS:
-        q, r = np.linalg.qr(rng.normal(size=(width, min(width, _DIRECTIONS))))
-        frames.append((q * np.sign(np.diag(r))).T)
+        frames.append(orthonormal(rng, width, min(width, _DIRECTIONS)).T)
     return np.concatenate(frames)[:_DIRECTIONS]
 
 

@@ -27,7 +27,7 @@ def evidence_of(one_way: OneWays, pairs: PairTables | None, along: directions.Hi
         one_way.totals,
         marginals,
         _PRIOR,
-        (Linear(np.eye(len(seen.one_way)), seen.one_way, precision),),
+        (Linear(None, seen.one_way, precision),),
         None if pairs is None else Pairs(seen.coarse, seen.pairs, seen.pair_precision),
         None
         if along is None

@@ -36,6 +36,7 @@ def fitted(
     shape: tuple[int, int] | None = None,
     progress: Callable[[Epoch], None] = lambda _: None,
     checkpoint: Path | None = None,
+    device: str = "cpu",
 ) -> TableMixture:
     """Train, and read the generator at its latent points: a mixture of products, which answers whatever is asked.
 
@@ -54,6 +55,7 @@ def fitted(
         progress,
         shape,
         checkpoint,
+        device,
     )
     starts = np.cumsum(seen.evidence.layout.sizes)[:-1]
     thetas = [part / part.sum(axis=1, keepdims=True) for part in np.split(trained.theta, starts, axis=1)]

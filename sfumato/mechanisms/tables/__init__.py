@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.errors import BundleError, RequestError
+from sfumato.errors import RequestError
 from sfumato.measurement import Door, Measurement
 from sfumato.mechanisms.record import Record
 from sfumato.mechanisms.tables.adaptation import adapt, adapt_again
@@ -76,8 +76,7 @@ def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: F
     one_way = measure_one_way(record, plan, cut_target(record, plan))
     pairs = measure_pairs(record, plan, one_way)
     mixture = _mixture(plan, one_way, pairs, fit)
-    if tuple(answer.mu for answer in record.left) != plan.mu_steps:
-        raise BundleError("there are other gradients than the budget asks for; use the one that made the bundle")
+    record.must_be_left(plan.mu_steps)
     return _labelled(mixture, plan, adapt_again(record.left, one_way, mixture, fit.prior))
 
 
