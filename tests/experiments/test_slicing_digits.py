@@ -9,17 +9,7 @@ pytest.importorskip("sklearn")
 
 from experiments.clustmix.runs import Run
 from experiments.slicing import adaptation, images, slices_of_images, toys
-from experiments.tasks import data_folder
-
-
-def data_is_there():
-    try:
-        return data_folder().is_dir()
-    except SystemExit:
-        return False
-
-
-needs_data = pytest.mark.skipif(not data_is_there(), reason="no real data; set SFUMATO_DATA")
+from tests.experiments.real_data import needs_data
 
 
 def blobs(shift, records=400):

@@ -20,18 +20,8 @@ from experiments.slicing.methods import METHODS, Case, real
 from experiments.slicing.metrics import Coded
 from experiments.slicing.rows import Rows
 from experiments.slicing.runs import Kept, Several
-from experiments.tasks import data_folder
 from sfumato.errors import DataError
-
-
-def data_is_there():
-    try:
-        return data_folder().is_dir()
-    except SystemExit:
-        return False
-
-
-needs_data = pytest.mark.skipif(not data_is_there(), reason="no real data; set SFUMATO_DATA")
+from tests.experiments.real_data import needs_data
 
 
 def rows_of(seed, records=300):
