@@ -23,6 +23,7 @@ from sfumato.privacy.accounting import Budget, noise_scale
 from sfumato.privacy.noise import Noise, SecureNoise
 from sfumato.privacy.slicing import Frame
 from sfumato.schema import Schema
+from sfumato.sources.discretion import discreet
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -143,15 +144,21 @@ class LocalSlices:
         named = [name for name in names_of(records) if name in self.schema.by_name]
         if sorted(named) != sorted(wanted):
             raise RequestError("the table lacks a column of the schema, or has one twice; check its header")
-        arrow = to_arrow(records, wanted).combine_chunks()
-        if not arrow.num_rows:
+        shadow = discreet(self._shadows)(records, wanted)
+        if not len(shadow):
             raise RequestError("there is no record to make noisy")
-        shadow = self._clipped(self._coordinates(Encoder(self.schema).encode(arrow.to_batches()[0])))
         source = noise or SecureNoise()
         noisy = shadow + source.rounded_gaussian(self.sigma, shadow.size).reshape(shadow.shape)
         label = "private" if source.private else "seeded: not private"
         about = {"sfumato": f"local slices, epsilon {self.epsilon:g}, delta {self.delta:g}, {label}"}
         return pa.table(dict(zip(self._slices, noisy.T, strict=True))).replace_schema_metadata(about)
+
+    def _shadows(self, records: Any, names: list[str]) -> IntArray:
+        """Records x directions. It touches rows, and so is called discreetly."""
+        batches = to_arrow(records, names).combine_chunks().to_batches()
+        if not batches:
+            return np.zeros((0, self.frame.width), dtype=np.int64)
+        return self._clipped(self._coordinates(Encoder(self.schema).encode(batches[0])))
 
     @property
     def _slices(self) -> list[str]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.encoding import Encoder
-from sfumato.errors import BudgetError, RequestError
+from sfumato.errors import BudgetError, DataError, RequestError
 from sfumato.local import LocalSlices
 from sfumato.privacy.accounting import mu_of
 from sfumato.privacy.noise import SeededNoise
@@ -159,3 +159,14 @@ def test_one_column_alone_is_the_gaussian_mechanism():
     local = LocalSlices(schema, 1.0, 1e-5)
     assert local.frame.is_whole
     assert local.sigma == pytest.approx(2 * local.radius / mu_of(1.0, 1e-5))
+
+
+def test_an_error_among_the_rows_quotes_none_of_them(monkeypatch):
+    def speak(*_):
+        raise ValueError("the secret 4711")
+
+    monkeypatch.setattr(LocalSlices, "_coordinates", speak)
+    with pytest.raises(DataError) as caught:
+        LocalSlices(SCHEMA, 1.0).randomized(make_table(5))
+    assert "4711" not in str(caught.value)
+    assert caught.value.__context__ is None

@@ -29,8 +29,7 @@ it names (`sfumato.published.rivals`) and by the **proven** release of this libr
   Rivals run at one setting, chosen on another table (health insurance in Connecticut, ACS), where the paper searched 30
   for each: stronger settings may exist. The proven columns have no setting.
 * PATE-GAN stays at chance here where the paper has 0.53 to 0.74: at epsilon 1 the noise on the votes leaves the student
-  little (`sfumato.published.rivals.PATEGAN` has the numbers). On the table it was set up on it reaches 0.70. Below 0.5
-  means that what little it learns is wrong.
+  little (`sfumato.published.rivals.PATEGAN` says how much there is). Below 0.5 what little it learns is wrong.
 * The columns Real to ClustMix were run on a machine with a GPU and 16 cores, but for some runs of Adult and the proven
   columns, which were run on two cores.
 * The paper's hospital data needs a licence. *icu mortality* is death in hospital of 12,000 stays in intensive care,

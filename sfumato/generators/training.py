@@ -26,6 +26,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _RATE, _WARM = 1e-2, 0.05
+_STEEPEST = 10.0  # slope of the loss, for each cell of the evidence; steeper ones are shortened
 _JUDGED = 25  # epochs from one judgement to the next
 _PATIENCE = 8  # judgements without a better one, after which training stops
 _LATENTS, _FEWEST_LATENTS = 256, 16  # points of each class
@@ -132,7 +133,7 @@ def _run(
         loss = judge.loss(judge.logits(network.sample(z), owner), owner)
         optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(parameters, 10.0 * judge.cells)
+        torch.nn.utils.clip_grad_norm_(parameters, _STEEPEST * judge.cells)
         optimizer.step()
         judged = None
         if (number + 1) % _JUDGED == 0 or number + 1 == epochs:

@@ -10,6 +10,13 @@ from sklearn.linear_model import LogisticRegression
 
 from sfumato.errors import BudgetError, DataError
 from sfumato.published.rivals import ADSGAN, DPGAN, DPMERF, PATEGAN, RIVALS, DPMix, Generated, Layout, Table
+from tests.published.rival_checks import (
+    check_format,
+    check_number_of_rows,
+    check_randomness,
+    check_table_is_left_alone,
+    made,
+)
 from tests.published.rival_tables import KINDS, easy, mixed
 
 SMALL = (
@@ -25,52 +32,28 @@ every_rival = pytest.mark.parametrize("rival", SMALL, ids=lambda rival: rival.na
 every_private_rival = pytest.mark.parametrize("rival", PRIVATE, ids=lambda rival: rival.name)
 
 
-def made(rival, table: Table, seed: int = 0, epsilon: float = 2.0, delta: float = 1e-4) -> Generated:
-    return rival(np.random.default_rng(seed), table, epsilon, delta)
-
-
 # what they give
 
 
 @every_rival
 @pytest.mark.parametrize("kinds", [KINDS, (0, 0), (4, 2)], ids=["both", "numbers", "categories"])
 def test_rows_have_the_format_of_the_table(rival, kinds):
-    table = mixed(records=60, kinds=kinds)
-    rows = made(rival, table)
-    assert rows.X.dtype == np.float64
-    assert rows.y.dtype == np.int64
-    again = Table(rows.X, np.arange(60) % 3, kinds, 3)  # checks codes and ranges
-    assert len(again) == len(rows.y) == 60
-    assert set(rows.y) <= {0, 1, 2}
+    check_format(rival, kinds)
 
 
 @every_rival
 def test_there_are_as_many_rows_as_are_asked_for(rival):
-    rows = made(dataclasses.replace(rival, rows=17), mixed())
-    assert rows.X.shape == (17, 4)
-    assert rows.y.shape == (17,)
+    check_number_of_rows(rival)
 
 
 @every_rival
 def test_the_generator_decides_everything(rival):
-    import torch
-
-    table = mixed(1)
-    before = torch.random.get_rng_state()
-    one, same, other = (made(rival, table, seed) for seed in (3, 3, 4))
-    assert np.array_equal(one.X, same.X)
-    assert np.array_equal(one.y, same.y)
-    assert not np.array_equal(one.X, other.X)
-    assert torch.equal(torch.random.get_rng_state(), before)
+    check_randomness(rival)
 
 
 @every_rival
 def test_the_table_stays_as_it_is(rival):
-    table = mixed(2)
-    X, y = table.X.copy(), table.y.copy()
-    made(rival, table)
-    assert np.array_equal(table.X, X)
-    assert np.array_equal(table.y, y)
+    check_table_is_left_alone(rival)
 
 
 # what they say

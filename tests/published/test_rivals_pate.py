@@ -194,3 +194,7 @@ def test_an_easy_table_is_learnt_at_a_large_epsilon():
     assert min(len(above), len(below)) > 200
     assert above[:, 0].mean() - below[:, 0].mean() > 0.1
     assert above[:, 3].mean() - below[:, 3].mean() > 0.3
+
+
+def test_the_noise_that_the_docstring_tells_of():
+    assert 1 / affordable(16_000, 1.0, 1 / 24_421) == pytest.approx(1_165, rel=1e-3)

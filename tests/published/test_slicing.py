@@ -9,9 +9,16 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from sfumato.errors import BudgetError, RequestError
-from sfumato.published.rivals import Generated, Layout, Table
+from sfumato.published.rivals import Layout, Table
 from sfumato.published.slicing import SLICERS, SlicedDivergence, SliceWass, Slicing, Training
 from sfumato.published.slicing.slice_wass import sliced_wasserstein
+from tests.published.rival_checks import (
+    check_format,
+    check_number_of_rows,
+    check_randomness,
+    check_table_is_left_alone,
+    made,
+)
 from tests.published.rival_tables import KINDS, easy, mixed
 
 FEW = Training(steps=5, batch=30)
@@ -24,43 +31,28 @@ SMALL = (
 every_rival = pytest.mark.parametrize("rival", SMALL, ids=["default", "other settings", "published", "exact"])
 
 
-def made(rival, table: Table, seed: int = 0, epsilon: float = 2.0, delta: float = 1e-4) -> Generated:
-    return rival(np.random.default_rng(seed), table, epsilon, delta)
-
-
 # what they give
 
 
 @every_rival
 @pytest.mark.parametrize("kinds", [KINDS, (0, 0), (4, 2)], ids=["both", "numbers", "categories"])
 def test_rows_have_the_format_of_the_table(rival, kinds):
-    rows = made(rival, mixed(records=60, kinds=kinds))
-    assert rows.X.dtype == np.float64
-    assert rows.y.dtype == np.int64
-    again = Table(rows.X, np.arange(60) % 3, kinds, 3)  # checks codes and ranges
-    assert len(again) == len(rows.y) == 60
-    assert set(rows.y) <= {0, 1, 2}
+    check_format(rival, kinds)
 
 
 @every_rival
 def test_there_are_as_many_rows_as_are_asked_for(rival):
-    rows = made(dataclasses.replace(rival, rows=17), mixed())
-    assert rows.X.shape == (17, 4)
-    assert rows.y.shape == (17,)
+    check_number_of_rows(rival)
 
 
 @every_rival
 def test_the_generator_decides_everything(rival):
-    import torch
+    check_randomness(rival)
 
-    table = mixed(1)
-    X, before = table.X.copy(), torch.random.get_rng_state()
-    one, same, other = (made(rival, table, seed) for seed in (3, 3, 4))
-    assert np.array_equal(one.X, same.X)
-    assert np.array_equal(one.y, same.y)
-    assert not np.array_equal(one.X, other.X)
-    assert torch.equal(torch.random.get_rng_state(), before)
-    assert np.array_equal(table.X, X)
+
+@every_rival
+def test_the_table_stays_as_it_is(rival):
+    check_table_is_left_alone(rival)
 
 
 def test_constant_columns_and_a_row_twice_are_fine():

@@ -30,7 +30,7 @@ _STREAM = 23
 
 
 @dataclass(frozen=True, eq=False)
-class Histograms:
+class AlongDirections:
     """What was measured along the directions: noisy counts (directions x bins x classes) and the law of their noise.
 
     places and ends are those of the statistic, in standard deviations; `outer` holds the outermost places that records
@@ -44,7 +44,7 @@ class Histograms:
     sigma: float
 
 
-def measure_directions(door: Door, plan: SlicesPlan, one_way: OneWays) -> Histograms | None:
+def measure_directions(door: Door, plan: SlicesPlan, one_way: OneWays) -> AlongDirections | None:
     """Ask for them, on bins of about equal count if the columns were independent, as many as the noise allows."""
     if plan.mu_directions is None:
         return None
@@ -65,7 +65,7 @@ def measure_directions(door: Door, plan: SlicesPlan, one_way: OneWays) -> Histog
     measured = door.measure(asked(drawn[cuts].T.astype(np.int32)), plan.mu_directions)
     answered = measured.statistic
     assert isinstance(answered, Slices)  # noqa: S101 - the door answers what it was asked, but for last digits
-    return Histograms(
+    return AlongDirections(
         answered.places.astype(np.float64) * _STEP,
         answered.ends.astype(np.float64) * _STEP,
         drawn[[0, -1]].T.astype(np.float64) * _STEP,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sfumato.generators.evidence import Column, Evidence, Histograms, Linear, Pairs
-from sfumato.mechanisms.slices import directions
+from sfumato.mechanisms.slices.directions import AlongDirections
 from sfumato.mechanisms.tables.approximation import evidence
 from sfumato.mechanisms.tables.one_way import OneWays
 from sfumato.mechanisms.tables.pairs import PairTables
@@ -11,7 +11,7 @@ from sfumato.mechanisms.tables.pairs import PairTables
 _PRIOR = 160.0  # noise alone should make no two columns depend on each other
 
 
-def evidence_of(one_way: OneWays, pairs: PairTables | None, along: directions.Histograms | None) -> Evidence:
+def evidence_of(one_way: OneWays, pairs: PairTables | None, along: AlongDirections | None) -> Evidence:
     """Tables of one and two columns, and histograms along directions where there are any."""
     seen, size, classes = evidence(one_way, pairs), one_way.size, one_way.classes.count
     columns = {
