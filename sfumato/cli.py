@@ -46,6 +46,7 @@ class Engine(StrEnum):
     SPARK = "spark"
 
 
+_TOLD_TO_END = 143
 _screen = Console()
 _aside = Console(stderr=True)
 
@@ -68,7 +69,7 @@ LedgerFile = Annotated[
 
 def main() -> None:
     """The entry point."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a file half written is taken away
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TOLD_TO_END))  # so that a file half written is taken away
     app()
 
 
@@ -84,7 +85,9 @@ def told(command: Command) -> Command:
         except KeyboardInterrupt as stop:
             _fail(_with_notes("stopped by Ctrl-C.", stop), 130)
         except SystemExit as stop:
-            _fail(_with_notes("told to end.", stop), 143)
+            if stop.code != _TOLD_TO_END:  # whoever reads what we print has gone
+                raise
+            _fail(_with_notes("told to end.", stop), _TOLD_TO_END)
 
     return run  # type: ignore[return-value]
 

@@ -481,3 +481,11 @@ class TestMixtures:
             assert failed.exit_code == 2
             assert "cannot be read" in flat(failed.stderr)
             assert "give a Parquet or CSV file" in flat(failed.stderr)
+
+
+def test_a_reader_who_goes_early_is_no_error(place):
+    assert release(place).exit_code == 0
+    words = f"{sys.executable} -m sfumato inspect {place / 'b.sfumato'} | head -n 1"
+    shown = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=True)
+    assert "told to end" not in shown.stderr
+    assert shown.stdout.count("\n") == 1
