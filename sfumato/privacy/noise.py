@@ -67,7 +67,7 @@ class SecureNoise:
 
     def key(self) -> bytes:
         """See `Noise`."""
-        return os.urandom(32)
+        return secure_words(4).tobytes()
 
 
 class SeededNoise:
