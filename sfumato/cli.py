@@ -1,30 +1,35 @@
 """The command line: a thin face over the library. Exit 0 done, 2 bad input, 3 refused for want of budget."""
 
-import functools
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from sfumato._version import __version__
-from sfumato.errors import OutputError, OverBudget, RequestError, SfumatoError
+from sfumato.errors import OutputError, RequestError
 from sfumato.privacy.adjacency import Adjacency
+from sfumato.terminal import (
+    TOLD_TO_END,
+    bar,
+    fail,
+    print_accounts,
+    print_check,
+    print_evaluation,
+    print_statement,
+    say,
+    told,
+    working,
+)
 
 if TYPE_CHECKING:
-    from sfumato.evaluate import Evaluation
+    from sfumato.privacy.ledger import Ledger
     from sfumato.schema import Schema
-
-Command = TypeVar("Command", bound=Callable[..., None])
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,10 +51,6 @@ class Engine(StrEnum):
     SPARK = "spark"
 
 
-_TOLD_TO_END = 143
-_screen = Console()
-_aside = Console(stderr=True)
-
 Bundle = Annotated[Path, typer.Argument(help="a bundle, such as B.sfumato", show_default=False)]
 Data = Annotated[
     str,
@@ -69,58 +70,13 @@ LedgerFile = Annotated[
 
 def main() -> None:
     """The entry point."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TOLD_TO_END))  # so that a file half written is taken away
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TOLD_TO_END))  # so that a file half written is taken away
     app()
-
-
-def told(command: Command) -> Command:
-    """Turn our errors into a line on the error stream and an exit code."""
-
-    @functools.wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except SfumatoError as error:
-            _fail(_with_notes(str(error), error), 3 if isinstance(error, OverBudget) else 2)
-        except KeyboardInterrupt as stop:
-            _fail(_with_notes("stopped by Ctrl-C.", stop), 130)
-        except SystemExit as stop:
-            if stop.code != _TOLD_TO_END:  # whoever reads what we print has gone
-                raise
-            _fail(_with_notes("told to end.", stop), _TOLD_TO_END)
-
-    return run  # type: ignore[return-value]
-
-
-def _with_notes(message: str, error: BaseException) -> str:
-    return "\n".join([message, *getattr(error, "__notes__", ())])
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    _aside.print("error: ", style="bold red", end="")
-    _say(message, console=_aside)
-    raise typer.Exit(code)
-
-
-def _say(words: str, style: str = "", console: Console = _screen) -> None:
-    """Print words as they are, without the control characters that a foreign bundle may hold."""
-    plain = "".join(character if character.isprintable() or character == "\n" else "\ufffd" for character in words)
-    console.print(plain, style=style, markup=False, highlight=False, soft_wrap=True)
-
-
-@contextmanager
-def _working(words: str) -> Iterator[Callable[[str], None]]:
-    """A line that says what is going on, on a terminal; silence in a pipe."""
-    if not _aside.is_terminal:
-        yield lambda _: None
-        return
-    with _aside.status(words) as status:
-        yield lambda stage: status.update(stage + " ...")
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        _say(f"sfumato {__version__}")
+        say(f"sfumato {__version__}")
         raise typer.Exit
 
 
@@ -189,7 +145,7 @@ def release(
 
     book, known, released = _ledger(ledger), Schema.load(schema), None
     try:
-        with _working("opening the table ...") as progress, whole_file(out, receiver.room_for(known)) as file:
+        with working("opening the table ...") as progress, whole_file(out, receiver.room_for(known)) as file:
             released = custodian.release(
                 _opened(data, known, table, query, engine),
                 known,
@@ -207,9 +163,9 @@ def release(
         if released:  # it was made and counted, and could not be written
             error.add_note(custodian.spent_note(book, known.name, released.statement.budget))
         raise
-    _say(f"{out} holds the release.\n")
-    _print_statement(released)
-    _print_accounts(book, released.schema.name)
+    say(f"{out} holds the release.\n")
+    print_statement(released)
+    print_accounts(book, released.schema.name)
 
 
 def _opened(data: str, schema: "Schema", table: str | None, query: Path | None, engine: Engine) -> Any:
@@ -264,18 +220,11 @@ def sample(
     released = released.action(action) if action else released
     wanted = conditions.parse_given(given) if given else None
     total = released.size if rows is None else rows
-    with Progress(
-        TextColumn("drawing rows"),
-        BarColumn(),
-        TimeRemainingColumn(),
-        console=_aside,
-        transient=True,
-        disable=not _aside.is_terminal,
-    ) as progress:
-        task = progress.add_task("", total=total)
+    with bar() as progress:
+        task = progress.add_task("drawing rows", total=total)
         tables = released.sample_tables(total, given=wanted, seed=seed, probabilities=probabilities)
         tabular.write(tables, released, out, lambda done: progress.advance(task, done))
-    _say(f"{out} holds {total:,} synthetic rows.")
+    say(f"{out} holds {total:,} synthetic rows.")
 
 
 @app.command()
@@ -306,14 +255,7 @@ def retrain(
     with (
         whole_file(out) as file,
         whole_file(curve) if curve else nullcontext() as sheet,
-        Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TimeRemainingColumn(),
-            console=_aside,
-            transient=True,
-            disable=not _aside.is_terminal,
-        ) as progress,
+        bar() as progress,
     ):
         task = progress.add_task("training", total=epochs)
 
@@ -325,7 +267,7 @@ def retrain(
         if sheet:
             sheet.write(str(drawn.svg()).encode())
     stopped = drawn.epochs[-1].number if drawn.epochs else epochs
-    _say(f"{out} holds a generator ({generator}) after {stopped:,} epochs. The ledger is as it was: nothing was spent.")
+    say(f"{out} holds a generator ({generator}) after {stopped:,} epochs. The ledger is as it was: nothing was spent.")
 
 
 @app.command()
@@ -338,12 +280,12 @@ def inspect(bundle: Bundle) -> None:
     from sfumato import receiver
 
     released = receiver.open_release(bundle)
-    _print_statement(released)
-    _say("\nschema", "bold")
-    _say(released.schema.to_yaml())
-    _say("not protected", "bold")
+    print_statement(released)
+    say("\nschema", "bold")
+    say(released.schema.to_yaml())
+    say("not protected", "bold")
     for line in released.statement.not_protected:
-        _say(f"  {line}")
+        say(f"  {line}")
 
 
 @app.command()
@@ -361,13 +303,13 @@ def verify(
     from sfumato import receiver, tabular, verification
 
     released = receiver.open_release(bundle)
-    _print_check(verification.Check("every byte as it was written", holds=True, detail="hashes agree"))
+    print_check(verification.Check("every byte as it was written", holds=True, detail="hashes agree"))
     checks = verification.verify(released, None if features is None else tabular.read(features))
     for check in checks:
-        _print_check(check)
+        print_check(check)
     failed = [check.what for check in checks if not check.holds]
     if failed:
-        _fail(f"{bundle} does not keep its claim: {', '.join(failed)}", 2)
+        fail(f"{bundle} does not keep its claim: {', '.join(failed)}", 2)
 
 
 @app.command()
@@ -386,7 +328,7 @@ def report(
     page = public_report(receiver.open_release(bundle))
     with whole_file(out) as file:
         file.write(page.encode())
-    _say(f"{out} holds the public report.")
+    say(f"{out} holds the public report.")
 
 
 @app.command()
@@ -417,41 +359,12 @@ def evaluate(
     released = receiver.open_release(bundle)
     # the files are claimed first: nothing is computed that cannot be written
     with whole_file(out) as file, whole_file(out.with_suffix(".json")) as numbers:
-        with _working("opening the bundle ...") as progress:
+        with working("opening the bundle ...") as progress:
             result = compare(released, real, test, rows=rows, seed=seed, progress=progress)
         file.write(private_report(result, released).encode())
         numbers.write(json.dumps(result.to_content(), indent=1).encode())
-    _print_evaluation(result)
-    _say(f"\n{out} and {out.with_suffix('.json')} hold the evaluation: {NOTICE}.")
-
-
-def _print_evaluation(result: "Evaluation") -> None:
-    from sfumato.evaluate.evaluation import NOTICE
-
-    _say(NOTICE, "bold red")
-    if result.scores:
-        table = Table(title=f"learning {result.target}: {result.measure} on the real test rows", title_justify="left")
-        table.add_column("learner")
-        table.add_column("trained on")
-        table.add_column("score", justify="right")
-        for item in result.scores:
-            table.add_row(item.learner, item.trained_on, "-" if item.value is None else f"{item.value:.4f}")
-        _screen.print(table)
-    table = Table(title="total variation from the real rows", title_justify="left")
-    for name in ("", "columns", "pairs of columns"):
-        table.add_column(name, justify="right" if name else "left")
-    for name, found in (("synthetic rows", result.fidelity), ("test rows, by chance", result.floor)):
-        table.add_row(name, f"{found.mean_column:.4f}", f"{found.mean_pair:.4f}")
-    _screen.print(table)
-    worst = sorted(result.groups, key=lambda group: group.error_real - group.error_synthetic)[:5]
-    if worst:
-        table = Table(title="sub-groups that lose most: mean error of LightGBM", title_justify="left")
-        for name in ("group", "test rows", "from real rows", "from synthetic rows"):
-            table.add_column(name, justify="left" if name == "group" else "right")
-        for group in worst:
-            name = f"{group.column} = {group.value}"
-            table.add_row(name, str(group.rows), f"{group.error_real:.4f}", f"{group.error_synthetic:.4f}")
-        _screen.print(table)
+    print_evaluation(result)
+    say(f"\n{out} and {out.with_suffix('.json')} hold the evaluation: {NOTICE}.")
 
 
 @schema_app.command("init")
@@ -478,7 +391,7 @@ def schema_check(file: Annotated[Path, typer.Argument(help="the YAML file", show
     schema = Schema.load(file)
     target = f", target {schema.target}" if schema.target else ", no target"
     unit = f", at most {schema.unit.records} records of each {schema.unit.column}" if schema.unit else ""
-    _say(f"{file} is sound: dataset {schema.name}, {len(schema.by_name)} columns{target}{unit}.")
+    say(f"{file} is sound: dataset {schema.name}, {len(schema.by_name)} columns{target}{unit}.")
 
 
 @ledger_app.command("show")
@@ -495,8 +408,8 @@ def ledger_show(
     """
     book = _ledger(ledger)
     if not book.accounts(dataset):
-        _say(f"{book.path} has no entries{f' for {dataset}' if dataset else ''} yet.")
-    _print_accounts(book, dataset)
+        say(f"{book.path} has no entries{f' for {dataset}' if dataset else ''} yet.")
+    print_accounts(book, dataset)
 
 
 @ledger_app.command("set-limit")
@@ -519,7 +432,7 @@ def ledger_set_limit(
 
     book = _ledger(ledger)
     book.set_limit(dataset, Budget(epsilon, delta), adjacency, unit)
-    _print_accounts(book, dataset)
+    print_accounts(book, dataset)
 
 
 @ledger_app.command("export")
@@ -533,42 +446,7 @@ def ledger_export(ledger: LedgerFile = None) -> None:
         typer.echo(json.dumps(asdict(entry), sort_keys=True))
 
 
-def _ledger(path: Path | None) -> Any:
+def _ledger(path: Path | None) -> "Ledger":
     from sfumato.privacy.ledger import Ledger, default_path
 
     return Ledger(path or default_path())
-
-
-def _print_statement(released: Any) -> None:
-    statement = released.statement
-    _say(statement.promise, "bold red" if statement.seeded else "")
-    _say(f"{statement.remainder}\n")
-    for item in statement.items:
-        share = item.units / statement.units_budget
-        _say(f"  {share:6.1%} of the budget  {item.what}; noise {item.sigma:.4g}, mu {item.mu:.4g}")
-
-
-def _print_accounts(book: Any, dataset: str | None) -> None:
-    from sfumato.privacy.accounting import epsilon_of
-    from sfumato.privacy.spending import mu_of_units
-
-    for account in book.accounts(dataset):
-        delta = account.limit_as_set[1] if account.limit_as_set else 1e-6
-        spent = epsilon_of(mu_of_units(account.spent), delta) if account.spent else 0.0
-        limit = f" of epsilon {account.limit_as_set[0]:g}" if account.limit_as_set else ", no limit set"
-        left = f", {max(0.0, 1 - account.spent / account.limit):.1%} of mu squared left" if account.limit else ""
-        stopped = f", {account.unfinished} reserved and not finished" if account.unfinished else ""
-        uncounted = (
-            f", {account.uncounted} under an adjacency or unit that promises nothing here" if account.uncounted else ""
-        )
-        _say(
-            f"\nledger {book.path}: under {account.currency} dataset {account.dataset} has spent epsilon {spent:.4g}"
-            f"{limit} at delta {delta:g} in {account.releases} release{'s' * (account.releases != 1)}"
-            f"{stopped}{uncounted}{left}."
-        )
-
-
-def _print_check(check: Any) -> None:
-    mark, style = ("ok", "green") if check.holds else ("NO", "bold red")
-    _screen.print(f"  {mark}  ", style=style, end="")
-    _say(f"{check.what}: {check.detail}")
