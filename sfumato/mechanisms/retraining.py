@@ -57,8 +57,9 @@ def _seen(
             tables, record = plan_tables(schema, statement.budget, statement.adjacency), Record(measurements)
             one_way = measure_one_way(record, tables, cut_target(record, tables))
             pairs = measure_pairs(record, tables, one_way)
-            record.must_be_left(tables.mu_steps)  # gradients look at labels alone, and stay where they are
-            return Seen(tables, one_way, evidence_of(one_way, pairs, None) if one_way.columns else None)
+            record.must_be_left(tables.mu_steps)
+            evidence = evidence_of(one_way, pairs, None) if one_way.columns else None
+            return Seen(tables, one_way, evidence, pairs, tuple(record.left))
         case "mixture":
             tables = plan_tables(schema, statement.budget, statement.adjacency)
             seen = waves_seen(tables, measurements)

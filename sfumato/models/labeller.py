@@ -18,11 +18,15 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 @dataclass(frozen=True, eq=False)
 class Labeller:
-    """Class probabilities of each record, and `share`: how much of each class is left, given what has been asked."""
+    """Class probabilities of each record, and `share`: how much of each class is left, given what has been asked.
+
+    `of_samples` says whether records of a sample are labelled by it; if not, they keep the class they were drawn in.
+    """
 
     model: Softmax
     target: str
     share: FloatArray
+    of_samples: bool = True
 
     def __post_init__(self) -> None:
         if (
@@ -31,6 +35,11 @@ class Labeller:
             or self.share.sum() <= 0
         ):
             raise ValueError("a labeller needs a share for every class")
+
+    @classmethod
+    def of(cls, model: Softmax, target: str, of_samples: bool = True) -> "Labeller":
+        """Before anything has been asked: all of every class is left."""
+        return cls(model, target, np.ones(model.coefficients.shape[1]), of_samples)
 
     def knows(self, batch: Batch) -> bool:
         """Whether the records have every column that it looks at."""
@@ -64,12 +73,13 @@ class Labeller:
 
     def to_content(self) -> dict[str, Any]:
         """Plain content. Only what was fitted is written, never what has been asked."""
-        return {"model": self.model.to_content(), "target": self.target}
+        content = {"model": self.model.to_content(), "target": self.target}
+        return content if self.of_samples else {**content, "of_samples": False}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> "Labeller":
         """The labeller that `to_content` wrote."""
-        if set(content) != {"model", "target"}:
-            raise ValueError("a labeller has a model, a target and nothing else")
-        model = Softmax.from_content(content["model"])
-        return cls(model, content["target"], np.ones(model.coefficients.shape[1]))
+        of_samples = content.get("of_samples", True)
+        if set(content) - {"of_samples"} != {"model", "target"} or not isinstance(of_samples, bool):
+            raise ValueError("a labeller has a model, a target, perhaps a word on samples, and nothing else")
+        return cls.of(Softmax.from_content(content["model"]), content["target"], of_samples)

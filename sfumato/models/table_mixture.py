@@ -4,7 +4,7 @@
 
 The target is a column like any other, so conditions and marginals are one and the same sum over components. All of it
 is exact: nothing is sampled unless `sample` is asked. Where there is a labeller, it says what the target is wherever
-all other columns are known: of the records of a sample, and in predictions.
+all other columns are known: in predictions, and of the records of a sample if it is made for them.
 """
 
 import math
@@ -114,13 +114,13 @@ class TableMixture:
             raise ValueError("the labeller lacks a class of the target")
 
     def sample(self, rows: int, rng: np.random.Generator) -> Batch:
-        """Records, as codes; the target is drawn by the labeller where there is one."""
+        """Records, as codes; the target is drawn by the labeller where there is one for samples."""
         ends = np.cumsum(self.weights) / self.weights.sum()
         component = np.searchsorted(ends, np.sort(_spread(rows, rng)), side="right").clip(max=len(ends) - 1)
         bounds = np.searchsorted(component, np.arange(len(ends) + 1))
         order = rng.permutation(rows)
         codes = {name: self._draw(pieces, bounds, rng)[order] for name, pieces in self.columns.items()}
-        if self.labeller is None:
+        if self.labeller is None or not self.labeller.of_samples:
             return Batch(rows, codes)
         label = self.labeller.draw(self.labeller.probabilities(Batch(rows, codes)), component[order], rng)
         by_class = np.argsort(label, kind="stable")

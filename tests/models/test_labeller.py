@@ -1,6 +1,7 @@
 """The labeller inside the mixture: what it says, what conditions leave of it, how it draws."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -105,6 +106,16 @@ def test_it_survives_the_way_through_json(model):
     assert np.array_equal(again.conditional(everything(), "y"), model.conditional(everything(), "y"))
     with pytest.raises(ValueError, match="nothing else"):
         Labeller.from_content({**content["labeller"], "more": 1})
+
+
+def test_records_keep_their_class_where_it_is_for_predictions_only(model):
+    content, table = replace(model, labeller=replace(model.labeller, of_samples=False)).to_parts()
+    again = TableMixture.from_parts(content, table)
+    drawn, plain = (one.sample(500, np.random.default_rng(3)) for one in (again, replace(model, labeller=None)))
+    assert np.array_equal(drawn.codes["y"], plain.codes["y"])
+    assert np.array_equal(again.conditional(everything(), "y"), model.conditional(everything(), "y"))
+    with pytest.raises(ValueError, match="word on samples"):
+        Labeller.from_content({**content["labeller"], "of_samples": 1})
 
 
 def test_what_does_not_fit_is_refused(model):

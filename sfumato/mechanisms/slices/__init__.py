@@ -54,4 +54,4 @@ def measured(door: Door, plan: SlicesPlan, progress: Callable[[str], None] = lam
     pairs = measure_pairs(door, plan.tables, one_way)
     progress("counting along random directions behind the door")
     along = measure_directions(door, plan, one_way)
-    return Seen(plan.tables, one_way, evidence_of(one_way, pairs, along) if one_way.columns else None)
+    return Seen(plan.tables, one_way, evidence_of(one_way, pairs, along) if one_way.columns else None, pairs)

@@ -10,8 +10,12 @@ import numpy as np
 from sfumato.generators.evidence import Evidence
 from sfumato.generators.networks import Own
 from sfumato.generators.training import Epoch, train
-from sfumato.mechanisms.tables import TablesPlan, assembled
+from sfumato.measurement import Measurement
+from sfumato.mechanisms.slices.labelling import distilled
+from sfumato.mechanisms.tables import Fit, TablesPlan, assembled, labelled
+from sfumato.mechanisms.tables.adaptation import adapt_again
 from sfumato.mechanisms.tables.one_way import OneWays
+from sfumato.mechanisms.tables.pairs import PairTables
 from sfumato.models.table_mixture import TableMixture
 
 SETTINGS: Mapping[str, Any] = {"generator": "mlp", "epochs": 1_000, "seed": 0}
@@ -22,11 +26,16 @@ OWN = "own"
 
 @dataclass(frozen=True)
 class Seen:
-    """What was released: the grids of the plan, the axes, and the evidence; none where there is but a target."""
+    """What was released: the grids of the plan, the axes, and the evidence; none where there is but a target.
+
+    Pairs and gradients of the target, where there are any, serve predictions.
+    """
 
     plan: TablesPlan
     one_way: OneWays
     evidence: Evidence | None
+    pairs: PairTables | None = None
+    gradients: tuple[Measurement, ...] = ()
 
 
 def fitted(
@@ -59,4 +68,7 @@ def fitted(
     )
     starts = np.cumsum(seen.evidence.layout.sizes)[:-1]
     thetas = [part / part.sum(axis=1, keepdims=True) for part in np.split(trained.theta, starts, axis=1)]
-    return assembled(seen.plan, one_way, trained.weights, thetas, trained.owner, settings)
+    mixture = assembled(seen.plan, one_way, trained.weights, thetas, trained.owner, settings)
+    if seen.gradients:
+        return labelled(mixture, seen.plan, adapt_again(list(seen.gradients), one_way, mixture, Fit().prior))
+    return distilled(mixture, seen.plan, one_way, seen.pairs)

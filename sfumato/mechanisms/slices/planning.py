@@ -46,6 +46,5 @@ def plan_slices(schema: Schema, budget: Budget, adjacency: Adjacency) -> SlicesP
         mu_one_way=mu["axes"],
         mu_pairs=mu.get("pairs"),
         mu_steps=(),
-        pair_features=False,
     )
     return SlicesPlan(tables, mu.get("directions"))

@@ -25,7 +25,7 @@ from sfumato.models.labeller import Labeller
 from sfumato.models.table_mixture import Pieces, TableMixture
 from sfumato.statistics import Grid, Softmax
 
-__all__ = ["Fit", "TablesPlan", "assembled", "plan_tables", "refit_tables", "release_tables"]
+__all__ = ["Fit", "TablesPlan", "assembled", "labelled", "plan_tables", "refit_tables", "release_tables"]
 
 _FIRST_COMPONENT, _NEXT_COMPONENT = 10.0, 2.0  # noise deviations of a pair's count that a class must hold for them
 
@@ -63,7 +63,7 @@ def release_tables(
     progress("fitting the mixture to what came out")
     mixture = _mixture(plan, one_way, pairs, fit)
     progress("asking how far its labels are off")
-    return _labelled(mixture, plan, adapt(door, plan, one_way, pairs, mixture, fit.prior))
+    return labelled(mixture, plan, adapt(door, plan, one_way, pairs, mixture, fit.prior))
 
 
 def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: Fit | None = None) -> TableMixture:
@@ -77,13 +77,14 @@ def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: F
     pairs = measure_pairs(record, plan, one_way)
     mixture = _mixture(plan, one_way, pairs, fit)
     record.must_be_left(plan.mu_steps)
-    return _labelled(mixture, plan, adapt_again(record.left, one_way, mixture, fit.prior))
+    return labelled(mixture, plan, adapt_again(record.left, one_way, mixture, fit.prior))
 
 
-def _labelled(mixture: TableMixture, plan: TablesPlan, model: Softmax | None) -> TableMixture:
+def labelled(mixture: TableMixture, plan: TablesPlan, model: Softmax | None) -> TableMixture:
+    """The mixture with a labeller, where there is one."""
     if model is None or plan.target is None:
         return mixture
-    return replace(mixture, labeller=Labeller(model, plan.target, np.ones(model.coefficients.shape[1])))
+    return replace(mixture, labeller=Labeller.of(model, plan.target))
 
 
 def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> TableMixture:

@@ -47,18 +47,31 @@ def adapt(
     if plan.target is None or not plan.mu_steps:
         return None
     grid = plan.grids[plan.target].merged(one_way.classes.groups)
-    ratios, cells = log_ratios(plan, one_way, pairs), indicators(pairs)
-    values = sum(len(lookup.values) for lookup in (*ratios, *cells))
-    pool = _pool(mixture, values)
-    told = mixture.class_probabilities(pool, plan.target)
-    enough = one_way.totals.min() >= _SUMS_STAND_OUT * next(iter(one_way.columns.values())).sigma
-    first = sums(ratios, len(plan.features), values) if grid.size > 2 and enough else np.zeros((values, 0))
     rank = rank_of(one_way, float(np.sqrt(np.square(plan.mu_steps).sum())))
-    features = whitened([*ratios, *cells], pool, _importance(told), rank, first)
-    belief = Belief.start(features, pool, told, one_way.size, prior_sd)
+    belief = before_any_gradient(plan, plan.target, one_way, pairs, mixture, rank, prior_sd)
     for mu in plan.mu_steps:
         belief = belief.after(door.measure(Gradient(belief.model, plan.target, grid), mu))
     return belief.model
+
+
+def before_any_gradient(
+    plan: TablesPlan,
+    target: str,
+    one_way: OneWays,
+    pairs: PairTables | None,
+    mixture: TableMixture,
+    rank: int,
+    prior_sd: float,
+) -> "Belief":
+    """What the mixture tells of the target of its own records, along the leading directions of all tables."""
+    ratios, cells = log_ratios(plan, one_way, pairs), indicators(pairs)
+    values = sum(len(lookup.values) for lookup in (*ratios, *cells))
+    pool = _pool(mixture, values)
+    told = mixture.class_probabilities(pool, target)
+    enough = one_way.totals.min() >= _SUMS_STAND_OUT * next(iter(one_way.columns.values())).sigma
+    first = sums(ratios, len(plan.features), values) if one_way.classes.count > 2 and enough else np.zeros((values, 0))
+    features = whitened([*ratios, *cells], pool, _importance(told), rank, first)
+    return Belief.start(features, pool, told, one_way.size, prior_sd)
 
 
 def adapt_again(answers: list[Measurement], one_way: OneWays, mixture: TableMixture, prior_sd: float) -> Softmax | None:

@@ -28,7 +28,10 @@ _STEPS = 4  # gradients, each asked where the last one led
 
 @dataclass(frozen=True)
 class TablesPlan:
-    """The questions in order: target (if numeric), one-way tables, pair tables, gradients; each with its mu."""
+    """The questions in order: target (if numeric), one-way tables, pair tables, gradients; each with its mu.
+
+    `labelled` says whether the classes are few enough for a labeller, `pair_features` whether it looks at pairs.
+    """
 
     codes: Mapping[str, Codes]
     grids: Mapping[str, Grid]
@@ -39,6 +42,7 @@ class TablesPlan:
     mu_one_way: float
     mu_pairs: float | None
     mu_steps: tuple[float, ...]
+    labelled: bool
     pair_features: bool
 
 
@@ -52,8 +56,8 @@ def plan_tables(schema: Schema, budget: Budget, adjacency: Adjacency) -> TablesP
     classes = _most_classes(schema, codes, grids)
     columns = len(schema.features)
     pairs = min(columns * (columns - 1) // 2, MOST_PAIRS)
-    adapt = 1 < classes <= MANY_CLASSES and 0 < columns * (classes - 1) <= _MOST_FEATURES
-    adapt = adapt and budget.mu * math.sqrt(_ADAPT * (1 - _TARGET) / _STEPS) >= _LEAST_STEP
+    labelled = 1 < classes <= MANY_CLASSES and 0 < columns * (classes - 1) <= _MOST_FEATURES
+    adapt = labelled and budget.mu * math.sqrt(_ADAPT * (1 - _TARGET) / _STEPS) >= _LEAST_STEP
     shares = {"one-way": _ONE_WAY, "pairs": _PAIRS * (pairs > 0), "adapt": _ADAPT * adapt}
     left = (1 - _TARGET * numeric) / sum(shares.values())
     parts = {
@@ -74,6 +78,7 @@ def plan_tables(schema: Schema, budget: Budget, adjacency: Adjacency) -> TablesP
         mu["one-way"],
         mu.get("pairs"),
         tuple(mu[name] for name in asked if name.startswith("step")),
+        labelled,
         (columns + pairs) * (classes - 1) <= _MOST_FEATURES,
     )
 
