@@ -1,11 +1,9 @@
 """Data frames of any kind as Arrow tables, by declared types alone: no mixture of values in a column can fail."""
 
-import datetime as dt
-import decimal
 import sys
+from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from sfumato.encoding.header import (
@@ -16,10 +14,11 @@ from sfumato.encoding.header import (
     chosen_in_polars,
     header_of_arrow,
 )
+from sfumato.encoding.objects import id_of_object, text_of_object
 from sfumato.errors import DataError
 from sfumato.schema import Schema
 
-_OUT_OF_REACH = 10**19  # every whole number beyond is clamped like this one; Python refuses to print the longest
+_NOT_PLAIN = ("complex", "period", "interval", "Sparse", "timedelta", "Object", "Duration")
 
 
 def kind_of(data: object) -> Frame | None:
@@ -48,12 +47,11 @@ def header_of(data: Any, schema: Schema) -> Header:
     if kind == "arrow":
         return header_of_arrow(data.schema, schema)
     declared = dict(zip(names_of(data), data.dtypes, strict=True))
-    named = {name: dtype for name, dtype in declared.items() if name in schema.by_name}
-    for name, dtype in named.items():
-        if str(dtype).startswith(("complex", "period", "interval", "Sparse", "timedelta", "Object", "Duration")):
-            raise DataError(f"the table stores column {name!r} as {dtype}; cast it to a plain type")
+    for name in schema.read:
+        if str(declared[name]).startswith(_NOT_PLAIN):
+            raise DataError(f"the table stores column {name!r} as {declared[name]}; cast it to a plain type")
     chosen = chosen_in_pandas if kind == "pandas" else chosen_in_polars
-    return Header(kind or "arrow", {name: chosen(dtype) for name, dtype in named.items()})
+    return Header(kind or "arrow", {name: chosen(dtype) for name, dtype in declared.items() if name in schema.by_name})
 
 
 def empty(data: Any) -> Any:
@@ -61,70 +59,39 @@ def empty(data: Any) -> Any:
     return data.iloc[:0] if kind_of(data) == "pandas" else data[:0]
 
 
-def to_arrow(data: Any, names: list[str]) -> pa.Table:
-    """The named columns of a frame."""
+def to_arrow(data: Any, names: list[str], person: str | None = None) -> pa.Table:
+    """The named columns of a frame; `person` is the one that says whose record it is, and loses no digit."""
     match kind_of(data):
         case "arrow":
             table = data if isinstance(data, pa.Table) else pa.Table.from_batches([data])
             return table.select(names)
         case "polars":
-            return _within_64_bits(data.select(names)).to_arrow()
+            return _within_64_bits(data.select(names), person).to_arrow()
     places = {name: place for place, name in enumerate(names_of(data))}
-    return pa.table({name: _arrow_of_series(data.iloc[:, places[name]]) for name in names})
+    return pa.table({name: _arrow_of_series(data.iloc[:, places[name]], name == person) for name in names})
 
 
-def _within_64_bits(frame: Any) -> Any:
+def _within_64_bits(frame: Any, person: str | None) -> Any:
     """Arrow has no integers of 128 bits; whatever needs them lies outside all bounds, where floats do as well."""
     polars = sys.modules["polars"]
     wide = [name for name, dtype in frame.schema.items() if str(dtype) in ("Int128", "UInt128")]
-    return frame.with_columns([polars.col(name).cast(polars.Float64) for name in wide])
+    return frame.with_columns(
+        [polars.col(name).cast(polars.String if name == person else polars.Float64) for name in wide]
+    )
 
 
-def _arrow_of_series(series: Any) -> pa.Array:
+def _arrow_of_series(series: Any, of_person: bool) -> pa.Array:
     if str(series.dtype) == "category":
         places = series.cat.codes.to_numpy()
-        values = pa.array([text_of_object(value) for value in series.cat.categories], pa.large_string())
-        return pa.DictionaryArray.from_arrays(pa.array(places, mask=places < 0), values)
+        return pa.DictionaryArray.from_arrays(
+            pa.array(places, mask=places < 0), _arrow_of_objects(series.cat.categories, of_person)
+        )
     if series.dtype == object or getattr(series.dtype, "storage", "") == "python":
-        return pa.array([text_of_object(value) for value in series], pa.large_string())
+        return _arrow_of_objects(series, of_person)
     return pa.array(series, from_pandas=True)
 
 
-def text_of_object(value: object) -> str | None:
-    """A Python object as text that encoding can read; None for a null.
-
-    An object of another kind says nothing: it is not even asked for its `str`.
-    """
-    if value is None or _is_missing(value):
-        return None
-    match value:
-        case str():
-            return value.encode(errors="replace").decode()
-        case bytes():
-            return value.decode(errors="replace")
-        case bool() | np.bool_():
-            return "true" if value else "false"
-        case int() | np.integer():
-            return str(min(max(int(value), -_OUT_OF_REACH), _OUT_OF_REACH))
-        case float() | np.floating() | decimal.Decimal():
-            number = float(value)
-            return str(int(number)) if number.is_integer() and abs(number) < _OUT_OF_REACH else str(number)
-        case dt.date() | dt.time():
-            return _iso(value)
-    return ""
-
-
-def _is_missing(value: object) -> bool:
-    """NaN, NaT and the missing value of pandas."""
-    if isinstance(value, decimal.Decimal):
-        return value.is_nan()
-    if isinstance(value, float | np.floating):
-        return bool(np.isnan(value))
-    return type(value).__name__ in ("NAType", "NaTType")
-
-
-def _iso(value: dt.date | dt.time) -> str:
-    try:
-        return value.isoformat()
-    except Exception:  # noqa: BLE001 - a time zone may be any code; what it raises is no business of ours
-        return ""
+def _arrow_of_objects(values: Iterable[object], of_person: bool) -> pa.Array:
+    if of_person:
+        return pa.array(map(id_of_object, values), pa.large_binary())
+    return pa.array(map(text_of_object, values), pa.large_string())

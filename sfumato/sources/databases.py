@@ -25,7 +25,7 @@ R = TypeVar("R")
 # As libpq splits it: what stands before an @ is the user, whatever it holds.
 _SERVER = re.compile(r"postgres(?:ql)?://(?:(?P<user>[^@/]*)@)?[^?]*\??(?P<options>.*)", re.DOTALL)
 _SECRETS = {"password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret"}
-_SUFFIXES: dict[str, Callable[[str, str], Connection]] = {
+_SUFFIXES: dict[str, Callable[[str, str, str | None], Connection]] = {
     ".duckdb": DuckDB,
     ".ddb": DuckDB,
     ".sqlite": SQLite,
@@ -68,8 +68,8 @@ class Database:
         return rows_of_table(self.table or "") if self.query is None else rows_of_query(self.query)
 
     @property
-    def connect(self) -> Callable[[str, str], Connection]:
-        """What opens an address and rows of this kind."""
+    def connect(self) -> Callable[[str, str, str | None], Connection]:
+        """What opens an address and rows of this kind, given the column that says whose record it is."""
         return PostgreSQL if self._server else _SUFFIXES[self._suffix]
 
     @property
@@ -95,7 +95,7 @@ def of_database(database: Database, schema: Schema) -> StreamSource:
     """
     where = "the table" if database.query is None else "the query"
     with ExitStack() as undo:
-        connection, columns = _connected(database, undo)
+        connection, columns = _connected(database, undo, schema.unit.column if schema.unit else None)
         check_columns([name for name, _ in columns], schema, where)
         types = dict(columns)
         _check_plain(types, schema, where)
@@ -120,10 +120,12 @@ def _refuse_secrets(address: re.Match[str]) -> None:
         )
 
 
-def _connected(database: Database, undo: ExitStack) -> tuple[Connection, Sequence[tuple[str, pa.DataType]]]:
+def _connected(
+    database: Database, undo: ExitStack, person: str | None = None
+) -> tuple[Connection, Sequence[tuple[str, pa.DataType]]]:
     """A connection whose snapshot is pinned, and its columns; `undo` closes it."""
     connection = _quietly(
-        lambda: database.connect(str(database.address), database.rows),
+        lambda: database.connect(str(database.address), database.rows, person),
         "the database cannot be opened ({}); check the address, that the server is up or the file is not in use, and "
         "that you are let in",
     )

@@ -17,7 +17,7 @@ _ALONE = {
 class DuckDB:
     """See `Connection`. While the file is open here, DuckDB lets nobody write to it."""
 
-    def __init__(self, address: str, rows: str) -> None:
+    def __init__(self, address: str, rows: str, _person: str | None = None) -> None:
         self._connection = driver("duckdb").connect(address, read_only=True, config=_ALONE)
         self._rows = rows
 

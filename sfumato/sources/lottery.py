@@ -60,8 +60,10 @@ class Lottery:
     def draw(self, records: pa.RecordBatch) -> pa.RecordBatch:
         """A ticket for each record, without those that are beaten here already."""
         known = persons(records.column(self._unit.column))
-        records, known = records.filter(known.is_valid()), known.drop_null()
-        batch = self._encoder.encode(records, self._names)
+        somebody = known.is_valid().to_numpy(zero_copy_only=False)
+        encoded = self._encoder.encode(records, self._names)
+        batch = Batch(int(somebody.sum()), {name: codes[somebody] for name, codes in encoded.codes.items()})
+        known = known.drop_null()
         indexed = known.dictionary_encode()
         words = self._words(indexed.dictionary)[indexed.indices.to_numpy()]
         bins = (words[:, 0] // np.uint64(2**64 // BINS)).astype(np.uint8)

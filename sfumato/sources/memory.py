@@ -24,7 +24,8 @@ class MemorySource:
     def __init__(self, data: Any, schema: Schema) -> None:
         self.header = header_of(data, schema)
         self._data, self._names, self._encoder = data, list(schema.by_name), Encoder(schema)
-        storage = to_arrow(empty(data), list(schema.read)).schema
+        self._person = schema.unit.column if schema.unit else None
+        storage = to_arrow(empty(data), list(schema.read), self._person).schema
         check_storage({field.name: field.type for field in storage}, schema, "the table")
 
     @cached_property
@@ -49,7 +50,7 @@ class MemorySource:
 
     def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Every record as it is stored. Private: only what bounds the records of a person may call it."""
-        yield from to_arrow(self._data, list(names)).to_batches(max_chunksize=ROWS_AT_ONCE)
+        yield from to_arrow(self._data, list(names), self._person).to_batches(max_chunksize=ROWS_AT_ONCE)
 
     def close(self) -> None:
         """See `Source`."""

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from urllib.parse import parse_qsl
 
 import pyarrow as pa
 import pyarrow.fs
@@ -10,7 +11,12 @@ import pyarrow.fs
 from sfumato.errors import DataError, RequestError
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-_CREDENTIALS = re.compile(r"//[^/@]*:[^/@]*@|[?&][^=&]*(_key|secret|token|password)[^=&]*=", re.IGNORECASE)
+_PASSWORD = re.compile(r"//.*:.*@", re.DOTALL)  # a key may hold a slash, so the path is no end of it
+_OPTIONS = {  # of pyarrow's addresses: those that say where and how, and never who
+    *("region", "scheme", "endpoint_override", "connect_timeout", "request_timeout", "retry_limit_seconds"),
+    *("project_id", "enable_tls", "blob_storage_authority", "dfs_storage_authority", "replication", "buffer_size"),
+    *("default_block_size", "tls_ca_file_path", "tls_ca_dir_path", "tls_verify_certificates", "local_file"),
+}
 
 
 def is_address(where: str | Path) -> bool:
@@ -19,11 +25,21 @@ def is_address(where: str | Path) -> bool:
 
 
 def refuse_credentials(address: str) -> None:
-    """An address is shown in errors and in the list of processes, so it must not hold a secret."""
-    if _CREDENTIALS.search(address):
+    """An address is shown in the list of processes, so it must not hold a secret.
+
+    A question mark of Spark's wild cards begins no options: what then has an equals sign is a folder.
+    """
+    options = {name.lower() for name, _ in parse_qsl(address.partition("?")[2]) if "/" not in name}
+    if _PASSWORD.search(address) or options - _OPTIONS:
         raise RequestError(
-            "the address holds a password or key; leave it out and give it by the environment or a file of the service"
+            "the address holds a password or key, or an option that may be one; leave it out and give it by the "
+            "environment or a file of the service"
         )
+
+
+def shown(address: str) -> str:
+    """An address as errors quote it: without a user and without options."""
+    return re.sub(r"(?<=//).*@", "", address.partition("?")[0], flags=re.DOTALL) if is_address(address) else address
 
 
 @dataclass(frozen=True)
@@ -42,7 +58,9 @@ class Place:
         try:
             return cls(*pyarrow.fs.FileSystem.from_uri(where))
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise DataError(f"{where} cannot be reached ({type(error).__name__}); check the address") from None
+            raise DataError(
+                f"{shown(str(where))} cannot be reached ({type(error).__name__}); check the address"
+            ) from None
 
     def __str__(self) -> str:
         return self.path

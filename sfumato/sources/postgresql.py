@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
 
@@ -24,16 +23,17 @@ class PostgreSQL:
     """See `Connection`. How libpq finds a password, a service or a certificate is its own business.
 
     Edge cases, what is read
-        numeric, money              a float64, as from any decimal; infinite and NaN as they are
+        numeric, money              a float64, as from any decimal; infinite and NaN as they are. As the id of a person
+                                    all its digits
         char(n), uuid, an enum      text, of char(n) without the blanks at its end
         a domain                    what lies under it
         an infinite day or moment   one before or after all others
         other types                 refused where the schema names the column
     """
 
-    def __init__(self, address: str, rows: str) -> None:
+    def __init__(self, address: str, rows: str, person: str | None = None) -> None:
         self._connection = driver("adbc_driver_postgresql.dbapi").connect(address, autocommit=True)
-        self._rows = rows
+        self._rows, self._person = rows, person
 
     def begin(self) -> None:
         """See `Connection`."""
@@ -50,11 +50,11 @@ class PostgreSQL:
     @property
     def columns(self) -> list[tuple[str, pa.DataType]]:
         """See `Connection`."""
-        return [(field.name, _plainly(field)[1]) for field in self._fields]
+        return [(field.name, self._plainly(field)[1]) for field in self._fields]
 
     def read(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """See `Connection`."""
-        ways = {field.name: _plainly(field) for field in self._fields}
+        ways = {field.name: self._plainly(field) for field in self._fields}
         expressions = [ways[name][0].format(quoted(name)) for name in names]
         with self._connection.cursor() as cursor:
             cursor.execute(select(expressions, self._rows))
@@ -64,22 +64,23 @@ class PostgreSQL:
                     columns = [_as(ways[name][1], column) for name, column in zip(names, part.columns, strict=True)]
                     yield pa.RecordBatch.from_arrays(columns, list(names))
 
+    def _plainly(self, field: pa.Field) -> tuple[str, pa.DataType]:
+        """How a column of this declared type is asked for, and the plain type that it then has."""
+        declared = (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
+        if declared in ("numeric", "money"):
+            if field.name == self._person:
+                return "nullif({}::numeric, 'NaN')::text", pa.string()
+            return "{}::numeric::text", pa.float64()
+        if declared == "uuid" or (family(field.type) == "text" and declared != "bytea"):
+            return "{}::text", pa.string()
+        if family(field.type) in ("day", "moment"):  # the driver takes infinity for a day long ago
+            return "case {0} when 'infinity' then '20000-01-01' else {0} end", field.type
+        return "{}", field.type
+
     def close(self) -> None:
         """See `Connection`."""
         with suppress(Exception):
             self._connection.close()
-
-
-def _plainly(field: Any) -> tuple[str, pa.DataType]:
-    """How a column of this declared type is asked for, and the plain type that it then has."""
-    declared = (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
-    if declared in ("numeric", "money"):
-        return "{}::numeric::text", pa.float64()
-    if declared == "uuid" or (family(field.type) == "text" and declared != "bytea"):
-        return "{}::text", pa.string()
-    if family(field.type) in ("day", "moment"):  # the driver takes infinity for a day long ago
-        return "case {0} when 'infinity' then '20000-01-01' else {0} end", field.type
-    return "{}", field.type
 
 
 def _as(storage: pa.DataType, column: pa.Array) -> pa.Array:

@@ -9,15 +9,16 @@ import pyarrow as pa
 
 from sfumato.errors import DataError, RequestError
 
+_END = re.compile(r"\s*(?:;\s*)*\Z")
 _NAME = r'"(?:[^"]|"")+"|[^".]+'
 
 
 class Connection(Protocol):
-    """A connection to some rows of a database, opened by an address and the rows as SQL.
+    """A connection to some rows of a database, opened by an address, the rows as SQL, and the column of persons.
 
     Formal guarantees that a class must keep
         After `begin` every read sees the same snapshot of the rows, and nothing can be written. Names and types of
-        columns come from declarations, never from rows.
+        columns come from declarations, never from rows. Ids of persons come without loss.
     """
 
     def begin(self) -> None:
@@ -56,8 +57,8 @@ def rows_of_table(table: str) -> str:
 
 
 def rows_of_query(query: str) -> str:
-    """What a query finds, as SQL. Its last line may be a comment."""
-    return f"(\n{query.strip().removesuffix(';')}\n) as sfumato_rows"
+    """What a query finds, as SQL. Its last line may be a comment, and semicolons may end it."""
+    return f"(\n{_END.sub('', query)}\n) as sfumato_rows"
 
 
 def select(expressions: Sequence[str], rows: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sfumato.encoding.frames import text_of_object
+from sfumato.encoding.objects import id_of_object, text_of_object
 from sfumato.sources.batches import ROWS_AT_ONCE
 from sfumato.sources.sql import header, quoted, select
 
@@ -19,11 +19,11 @@ from sfumato.sources.sql import header, quoted, select
 class SQLite:
     """See `Connection`. Where the file has no write-ahead log, nobody else can write to it meanwhile."""
 
-    def __init__(self, address: str, rows: str) -> None:
+    def __init__(self, address: str, rows: str, person: str | None = None) -> None:
         where = Path(address).absolute().as_uri()
         self._connection = sqlite3.connect(f"{where}?mode=ro", uri=True, isolation_level=None)
         self._connection.text_factory = bytes  # not all that it calls text is UTF-8
-        self._rows = rows
+        self._rows, self._person = rows, person
 
     def begin(self) -> None:
         """See `Connection`."""
@@ -40,8 +40,13 @@ class SQLite:
         """See `Connection`."""
         with closing(self._connection.execute(select([quoted(name) for name in names], self._rows))) as cursor:
             while rows := cursor.fetchmany(ROWS_AT_ONCE):
-                columns = [map(text_of_object, values) for values in zip(*rows, strict=True)]
-                yield pa.RecordBatch.from_arrays([pa.array(texts, pa.large_string()) for texts in columns], list(names))
+                columns = map(self._column, names, zip(*rows, strict=True))
+                yield pa.RecordBatch.from_arrays(list(columns), list(names))
+
+    def _column(self, name: str, values: tuple[object, ...]) -> pa.Array:
+        if name == self._person:
+            return pa.array(map(id_of_object, values), pa.large_binary())
+        return pa.array(map(text_of_object, values), pa.large_string())
 
     def close(self) -> None:
         """See `Connection`."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.encoding import Encoder, Header, dress
-from sfumato.encoding.frames import header_of, kind_of, text_of_object, to_arrow
+from sfumato.encoding.frames import header_of, kind_of, to_arrow
 from sfumato.errors import DataError, RequestError
 from sfumato.schema import Schema
 
@@ -218,41 +218,6 @@ def test_a_header_that_was_made_up_is_refused(text):
         Header("arrow", {"small": text})
     with pytest.raises(ValueError, match="not known"):
         Header("excel", {"small": ""})
-
-
-OBJECTS = [
-    (None, None),
-    (pd.NA, None),
-    (float("nan"), None),
-    (pd.NaT, None),
-    (np.float32("nan"), None),
-    ("a", "a"),
-    (b"\xff", "\ufffd"),
-    ("\ud800", "?"),
-    (True, "true"),
-    (np.bool_(False), "false"),
-    (3, "3"),
-    (10**5000, str(10**19)),
-    (-(10**5000), str(-(10**19))),
-    (np.int8(4), "4"),
-    (3.0, "3"),
-    (2.5, "2.5"),
-    (float("inf"), "inf"),
-    (decimal.Decimal("1.5"), "1.5"),
-    (decimal.Decimal("1e999999"), "inf"),
-    (decimal.Decimal("sNaN"), None),
-    (dt.date(2020, 1, 2), "2020-01-02"),
-    (dt.datetime(2020, 1, 2, 3), "2020-01-02T03:00:00"),
-    (dt.datetime(2020, 1, 2, tzinfo=type("Broken", (dt.tzinfo,), {})()), ""),
-    (object(), ""),
-    ([1, 2], ""),
-    ({"a": 1}, ""),
-]
-
-
-@pytest.mark.parametrize(("value", "text"), OBJECTS, ids=map(str, range(len(OBJECTS))))
-def test_python_objects_as_text(value, text):
-    assert text_of_object(value) == text
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "timedelta64[ns]", "period[D]"])

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.encoding import Encoder
+from sfumato.encoding.persons import persons
 from sfumato.errors import DataError, RequestError
 from sfumato.mechanisms.tables.grids import fine_grid
 from sfumato.schema import Schema
@@ -221,6 +222,16 @@ class TestValues:
         (batch,) = opened(Database(server.address(), query=query), schema).records(("group", "id"))
         assert batch.to_pylist() == [{"group": "seven", "id": uuid}]
 
+    def test_ids_that_are_numeric_keep_all_their_digits(self, server, opened):
+        schema = Schema.from_yaml(MINI + "unit: {column: id, records: 2}")
+        values = ("9007199254740992", "9007199254740993.00", "'NaN'", "null")
+        query = " union all ".join(
+            f"select 1 as number, 'seven' as group, null::date as day, null::date as moment, {value}::numeric as id"
+            for value in values
+        )
+        (batch,) = opened(Database(server.address(), query=query), schema).records(("id",))
+        assert persons(batch.column("id")).to_pylist() == [b"9007199254740992", b"9007199254740993", None, None]
+
     @pytest.mark.parametrize("storage", ["time", "interval", "json", "inet", "int4range", "int[]"])
     def test_types_without_plain_values_are_refused_only_where_they_are_named(self, server, opened, storage):
         query = f"select null::{storage} as number, 'seven' as group, null as day, null as moment, 1 as id"
@@ -293,6 +304,11 @@ class TestNames:
     def test_what_is_no_name(self, table):
         with pytest.raises(RequestError, match=r"is no name; write table or schema\.table"):
             Database("x.db", table=table)
+
+
+@pytest.mark.parametrize("end", ["", ";", " ;\n", ";;", "; ;\n\n", "\n-- all of them"])
+def test_a_query_may_end_as_shells_like_it(people, opened, cells, reference, end):
+    assert np.array_equal(opened(Database(people, query=f"select * from people{end}")).sum(cells), reference)
 
 
 class TestHeaders:

@@ -1,8 +1,14 @@
 """No person counts more often than the unit allows: hunted, in every order and storage, in little memory."""
 
+import decimal
+import sqlite3
 import tempfile
+import uuid
+from contextlib import closing
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -14,6 +20,7 @@ from sfumato.mechanisms.tables.grids import fine_grid
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.schema import Schema
 from sfumato.sources import lottery, open_source, people
+from sfumato.sources.databases import Database
 from sfumato.statistics import Cells
 from tests.conftest import MIXED, make_table
 from tests.sources.test_sources import as_csv
@@ -111,6 +118,63 @@ def test_an_id_that_is_not_there_or_cannot_be_read_is_refused(table):
     times = table.set_column(table.column_names.index(ID), ID, table.column("seen"))
     with pytest.raises(DataError, match=r"'person' as timestamp.*cannot tell persons apart"):
         open_source(times, SCHEMA)
+
+
+WHO = Schema.from_yaml("""
+{sfumato: 1, name: t, columns: [{name: y, type: boolean}], unit: {column: who, records: 1}}
+""")
+BIG = 2**53
+ALIKE = {
+    "bytes": [b"\xff\x01", b"\xfe\x01"],
+    "long numbers": [10**19 + 1, 10**19 + 2],
+    "decimals": [decimal.Decimal(BIG), decimal.Decimal(BIG + 1)],
+    "uuids": [uuid.UUID(int=1), uuid.UUID(int=2)],
+}
+
+
+def persons_in(data) -> int:
+    with closing(open_source(data, WHO)) as source:
+        return sum(batch.rows for batch in source.batches(("y",)))
+
+
+@pytest.mark.parametrize("ids", ALIKE.values(), ids=ALIKE)
+def test_ids_that_encoding_would_take_for_one_are_two_persons(ids):
+    column = pd.Series(ids * 3, dtype=object)
+    for stored in (column, column.astype("category")):
+        assert persons_in(pd.DataFrame({"who": stored, "y": True})) == 2
+
+
+def test_ids_of_polars_are_told_apart_or_refused():
+    wide = pl.Series([BIG, BIG + 1, BIG], dtype=pl.Int128)
+    assert persons_in(pl.DataFrame({"who": wide, "y": [True] * 3})) == 2
+    objects = pl.Series([uuid.UUID(int=1)] * 3, dtype=pl.Object)
+    with pytest.raises(DataError, match="'who' as Object; cast it"):
+        open_source(pl.DataFrame({"who": objects, "y": [True] * 3}), WHO)
+
+
+@pytest.mark.parametrize("kind", ["complex", "Sparse[int]"])
+def test_ids_of_a_kind_that_names_nobody_are_refused_before_anything_is_read(kind):
+    with pytest.raises(DataError, match=r"'who' as .*; cast it"):
+        open_source(pd.DataFrame({"who": pd.Series([1, 2]).astype(kind), "y": True}), WHO)
+
+
+def test_ids_of_sqlite_are_told_apart(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "a.sqlite")) as made:
+        made.execute("create table t (who, y)")
+        whole = [17, 17.0, "17", "17.0", b"17"]
+        made.executemany("insert into t values (?, 1)", [(who,) for who in (*ALIKE["bytes"], *whole, None, "")])
+        made.commit()
+    assert persons_in(Database(tmp_path / "a.sqlite", table="t")) == 3
+
+
+def test_views_of_text_are_read_by_person_too():
+    schema = Schema.from_yaml("""
+    {sfumato: 1, name: t, columns: [{name: y, type: category, values: [a, b]}], unit: {column: who, records: 1}}
+    """)
+    for storage in (pa.string_view(), pa.binary_view()):
+        table = pa.table({"who": pa.array(["1", "1", None], storage), "y": pa.array(["a", "b", "a"], storage)})
+        cells = Cells((("y",),), {"y": fine_grid(Encoder(schema).columns["y"])}, None)
+        assert total(cells, schema, table).sum() == 1
 
 
 def test_what_does_not_fit_into_memory_goes_to_a_file_without_a_name(table, monkeypatch, tmp_path):

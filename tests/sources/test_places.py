@@ -12,7 +12,7 @@ from sfumato.errors import DataError, RequestError
 from sfumato.mechanisms.tables.grids import fine_grid
 from sfumato.sources import open_source
 from sfumato.sources.files import header_types
-from sfumato.sources.places import Place, is_address
+from sfumato.sources.places import Place, is_address, refuse_credentials, shown
 from sfumato.statistics import Cells
 from tests.sources.test_sources import as_csv
 
@@ -64,12 +64,36 @@ def test_a_hidden_folder_that_is_named_is_read(folder, schema, cells, table):
         "hdfs://anna:topsecret@host/rows",
         "abfs://container@account/rows?client_secret=topsecret",
         "gs://bucket/rows?access_token=topsecret",
+        "s3://AKIA:half/topsecret@bucket/rows.parquet",
+        "https://account.blob/rows.parquet?sp=r&sig=topsecret",
+        "s3://bucket/rows?credentials=topsecret",
+        "gs://bucket/rows?scheme=http&Access=topsecret",
+        "abfs://container@account/rows?sig=topsecret",
     ],
 )
 def test_an_address_holds_no_secret(address, schema):
-    with pytest.raises(RequestError, match="holds a password or key; leave it out") as refused:
+    with pytest.raises(RequestError, match=r"holds a password or key, .* leave it out") as refused:
         open_source(address, schema)
     assert "topsecret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "s3://bucket/rows?region=eu-west-1&scheme=http&endpoint_override=host:9000",
+        "abfs://container@account.dfs.core.windows.net/rows",
+        "s3a://bucket/x=1/part-?.parquet",
+        "s3a://bucket/year=202?/month=7/rows.parquet",
+    ],
+)
+def test_an_address_may_say_where(address):
+    refuse_credentials(address)
+
+
+def test_errors_quote_neither_user_nor_options():
+    assert shown("abfs://container@account/a?enable_tls=true") == "abfs://account/a"
+    assert shown("s3://bucket/rows") == "s3://bucket/rows"
+    assert shown("rows/what?@.csv") == "rows/what?@.csv"
 
 
 @pytest.mark.parametrize("address", ["nowhere://bucket/rows", "ftp://host/rows.csv"])

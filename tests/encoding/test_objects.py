@@ -1,0 +1,103 @@
+"""Python objects of any kind: what is read of them, and whom they name."""
+
+import datetime as dt
+import decimal
+import uuid
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.encoding.objects import id_of_object, text_of_object
+from sfumato.encoding.persons import persons
+
+OBJECTS = [
+    (None, None),
+    (pd.NA, None),
+    (float("nan"), None),
+    (pd.NaT, None),
+    (np.float32("nan"), None),
+    ("a", "a"),
+    (b"\xff", "\ufffd"),
+    ("\ud800", "?"),
+    (True, "true"),
+    (np.bool_(False), "false"),
+    (3, "3"),
+    (10**5000, str(10**19)),
+    (-(10**5000), str(-(10**19))),
+    (np.int8(4), "4"),
+    (3.0, "3"),
+    (2.5, "2.5"),
+    (float("inf"), "inf"),
+    (decimal.Decimal("1.5"), "1.5"),
+    (decimal.Decimal("1e999999"), "inf"),
+    (decimal.Decimal("sNaN"), None),
+    (dt.date(2020, 1, 2), "2020-01-02"),
+    (dt.datetime(2020, 1, 2, 3), "2020-01-02T03:00:00"),
+    (dt.datetime(2020, 1, 2, tzinfo=type("Broken", (dt.tzinfo,), {})()), ""),
+    (object(), ""),
+    ([1, 2], ""),
+    ({"a": 1}, ""),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), OBJECTS, ids=map(str, range(len(OBJECTS))))
+def test_python_objects_as_text(value, text):
+    assert text_of_object(value) == text
+
+
+SEVENTEEN = [17, np.int8(17), 17.0, np.float32(17), decimal.Decimal("17.00"), decimal.Decimal("1.7E1"), "17", b"17"]
+
+
+@pytest.mark.parametrize("value", SEVENTEEN, ids=repr)
+def test_a_whole_number_is_its_digits(value):
+    assert id_of_object(value) == b"17"
+
+
+NOBODY = [None, pd.NA, pd.NaT, float("nan"), decimal.Decimal("sNaN"), object(), (1, 2), {"a": 1}]
+
+
+@pytest.mark.parametrize("value", NOBODY, ids=map(str, range(len(NOBODY))))
+def test_a_null_and_an_object_of_another_kind_name_nobody(value):
+    assert id_of_object(value) is None
+
+
+APART = [
+    [10**19 + 1, 10**19 + 2, -(10**19) - 1],
+    [10**5000, 10**5000 + 1, -(10**5000)],
+    [b"\xff\x01", b"\xfe\x01", b"\xff"],
+    ["\ud800", "\ud801", "?", "\ufffd"],
+    [decimal.Decimal(9007199254740992), decimal.Decimal(9007199254740993), decimal.Decimal("1e999999")],
+    [decimal.Decimal("0.10"), decimal.Decimal("0.01"), decimal.Decimal("-0.1"), decimal.Decimal("1e-7")],
+    [decimal.Decimal("1" * 40), decimal.Decimal("1" * 39 + "2")],
+    [0.1, 0.1 + 2**-56, 1e300, float("inf"), -0.5],
+    [uuid.UUID(int=1), uuid.UUID(int=2)],
+    [dt.date(2020, 1, 2), dt.datetime(2020, 1, 2, 3), dt.time(3)],
+    [True, False],
+]
+
+
+@pytest.mark.parametrize("values", APART, ids=map(str, range(len(APART))))
+def test_objects_that_differ_have_different_ids(values):
+    assert len({id_of_object(value) for value in values}) == len(values)
+
+
+@given(st.decimals(allow_nan=False), st.decimals(allow_nan=False))
+def test_decimals_are_one_person_if_they_are_equal(one, other):
+    assert (id_of_object(one) == id_of_object(other)) == (one == other)
+
+
+@given(st.integers(-(2**63), 2**63 - 1) | st.floats() | st.booleans() | st.dates() | st.uuids())
+def test_arrow_gives_the_same_id(value):
+    stored = pa.array([value.bytes], pa.binary(16)) if isinstance(value, uuid.UUID) else pa.array([value])
+    array = pa.ExtensionArray.from_storage(pa.uuid(), stored) if isinstance(value, uuid.UUID) else stored
+    assert persons(array).to_pylist() == [id_of_object(value)]
+
+
+@given(st.decimals(min_value=-(10**20), max_value=10**20, places=11))
+def test_arrow_gives_the_same_id_of_a_decimal(value):
+    for storage in (pa.decimal128(38, 11), pa.decimal256(60, 20)):
+        assert persons(pa.array([value], storage)).to_pylist() == [id_of_object(value)]
