@@ -2,7 +2,8 @@
 
 The paper leaves out how the best assignment of (3) is found. Here it is a hard expectation maximisation from k-means:
 records go where they are likeliest, as far as sizes allow, and then each cluster takes their mean and spread. The
-paper's own way out, constrained k-means, is taken where a cluster has no spread or the time is over.
+paper's own way out, constrained k-means, is taken where a cluster has no spread or the time is over: twenty seconds, so
+that a slow machine may give other clusters than a fast one.
 """
 
 import time

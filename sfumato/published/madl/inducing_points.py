@@ -32,7 +32,8 @@ class KernelInducingPoints:
     Readings, where the paper is silent or of two minds: (6) as printed, so that alpha = 1 keeps the centres, though the
     text has it the other way round; the squared error as a mean, so that alpha means the same for any number of
     records; line 11, which compares centres with themselves, read as (6); lambda in units of the mean diagonal of the
-    kernel; one kernel, and labels that stay, as 0 and 1 less their mean.
+    kernel; one kernel, and labels that stay, as 0 and 1 less their mean. So many steps stand for "until convergence",
+    and each moves all centres, where algorithm 1 draws some of them.
     """
 
     alpha: float
