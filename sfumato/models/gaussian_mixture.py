@@ -20,7 +20,8 @@ import pyarrow as pa
 from sfumato.conditions import Condition
 from sfumato.encoding import Batch, Codes, Listed, Measured
 from sfumato.errors import RequestError
-from sfumato.models.gaussians import SLICES, FloatArray, Gaussians, IntArray, gaussian_kl, log_sum, over_normal
+from sfumato.models.gaussians import SLICES, FloatArray, Gaussians, IntArray, gaussian_kl, over_normal
+from sfumato.models.logarithms import log_sum
 
 ACTIONS = ("mixture", "wide", "detailed")
 _MOST_COMPONENTS = 4096  # that ranges are cut into

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from sfumato.errors import RequestError
+from sfumato.models.logarithms import log_sum
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -260,15 +261,6 @@ def over_normal(value: Callable[[FloatArray], FloatArray], means: FloatArray, sd
     total = np.zeros(np.broadcast_shapes(means.shape, sds.shape))
     for z, height in zip(_DEVIATIONS, heights / heights.sum(), strict=True):
         total += height * value(means + z * sds)
-    return total
-
-
-def log_sum(values: FloatArray) -> FloatArray:
-    """log(sum(exp)) of each row, -inf where all are."""
-    top = values.max(axis=1)
-    shift = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        total: FloatArray = shift + np.log(np.exp(values - shift[:, None]).sum(axis=1))
     return total
 
 

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from sfumato.conditions import Condition
 from sfumato.encoding import Batch, Codes, Listed, Measured
 from sfumato.errors import RequestError
-from sfumato.models.gaussians import log_sum, over_normal
+from sfumato.models.gaussians import over_normal
+from sfumato.models.logarithms import log_sum
 from sfumato.models.subspace_column import Certain, ColumnLaw
 from sfumato.models.subspace_laws import Laws, Records
 from sfumato.models.subspace_marginals import CELLS, Marginals

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from sfumato.models.gaussians import log_sum
+from sfumato.models.logarithms import log_sum
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -20,6 +20,7 @@ from sfumato.conditions import Condition
 from sfumato.encoding import Batch, Codes, Listed, Measured
 from sfumato.errors import RequestError
 from sfumato.models.labeller import Labeller
+from sfumato.models.logarithms import log_sum
 from sfumato.models.table_marginals import marginal_table, piece_values, pieces_up_to
 
 FloatArray = NDArray[np.float64]
@@ -158,7 +159,7 @@ class TableMixture:
 
     def log_prob(self, batch: Batch) -> FloatArray:
         """log probability of each record's codes; -inf where the model excludes them."""
-        return _log_sum(self.log_joint(batch))
+        return log_sum(self.log_joint(batch))
 
     def log_density(self, batch: Batch, columns: Mapping[str, Codes]) -> FloatArray:
         """See `Model`."""
@@ -183,10 +184,10 @@ class TableMixture:
         joint = self.log_joint(
             Batch(batch.rows, {other: codes for other, codes in batch.codes.items() if other != name})
         )
-        total = _log_sum(joint)
+        total = log_sum(joint)
         # a record that the model excludes tells nothing: the components keep their weights
         known = np.where(np.isfinite(total)[:, None], joint, np.log(np.maximum(self.weights, 1e-300)))
-        return np.exp(known - _log_sum(known)[:, None]) @ self.columns[name].theta
+        return np.exp(known - log_sum(known)[:, None]) @ self.columns[name].theta
 
     def class_probabilities(self, batch: Batch, target: str) -> FloatArray:
         """The probability of every group of the target's pieces given each record's other columns (rows x groups)."""
@@ -346,12 +347,3 @@ def _by_group(pieces: Pieces, values: FloatArray) -> FloatArray:
     summed = np.zeros((len(values), place.max() + 1))
     np.add.at(summed.T, place, values.T)
     return summed
-
-
-def _log_sum(values: FloatArray) -> FloatArray:
-    """log(sum(exp)) of each row, -inf where all are."""
-    top = values.max(axis=1)
-    shift = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        total: FloatArray = shift + np.log(np.exp(values - shift[:, None]).sum(axis=1))
-    return total

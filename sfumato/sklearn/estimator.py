@@ -17,7 +17,8 @@ except ImportError:
 
 from sfumato.custodian import DEFAULT_DELTA
 from sfumato.models.gaussian_mixture import GaussianMixture
-from sfumato.models.gaussians import Gaussians, log_sum
+from sfumato.models.gaussians import Gaussians
+from sfumato.models.logarithms import log_sum
 from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.sklearn.knowledge import bounds_of, classes_of, codes_of, names_of
