@@ -310,8 +310,9 @@ class Release:
         Any number of epochs, restarts and architectures: what is trained on is public. From bundles of slices and of
         tables; from those of a Gaussian mixture by the waves of its columns.
 
-        generator    "mlp", "residual", "convolutional" for images; anything that has `sample(z)` and `parameters()`, or
-                     a function that makes it for a layout, see `sfumato.generators`
+        generator    "mlp", "residual", "convolutional" for images; anything that has `sample(z)` and `parameters()`, of
+                     which a copy is trained; or a class or function that makes it for a layout, see
+                     `sfumato.generators`
         epochs       at most; after half of them training stops when slices that are held back come no nearer
         seed         the same seed, the same model, on the same machine
         progress     called after every epoch; a `sfumato.generators.Curve` keeps and draws what it is told

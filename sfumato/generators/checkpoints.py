@@ -11,17 +11,22 @@ import pyarrow as pa
 from sfumato.bundle import from_arrow_file, to_arrow_file
 from sfumato.errors import OutputError, RequestError, SfumatoError
 
-_NAMES = ("now", "best", "exp_avg", "exp_avg_sq")  # parameters, those of the best epoch, and Adam's two memories
+_STATES, _MEMORIES = ("now", "best"), ("exp_avg", "exp_avg_sq")  # of all tensors, and those of Adam
+_CHANCE = "chance"
 
 
 class Checkpoint:
-    """The state of parameters and optimizer now, and of the parameters when they were best.
+    """The state of generator, optimizer and torch's chance now, and of the generator when it was best.
 
-    Without a path it lives in memory. What a generator keeps beside its parameters, such as running means, is not kept.
+    The generator's state is that of its parameters and, of a module, of its buffers, such as running means. Without a
+    path it lives in memory.
     """
 
-    def __init__(self, path: Path | None, run: Mapping[str, Any], parameters: list[Any], optimizer: Any) -> None:
-        self._path, self._parameters, self._optimizer, self._run = path, parameters, optimizer, dict(run)
+    def __init__(self, path: Path | None, run: Mapping[str, Any], network: Any, optimizer: Any) -> None:
+        self._path, self._optimizer, self._run = path, optimizer, dict(run)
+        self._parameters = list(network.parameters())
+        buffers = list(network.buffers()) if callable(getattr(network, "buffers", None)) else []
+        self._tensors = [*self._parameters, *buffers]
         self._best: list[Any] | None = None
         self._judged = np.inf
         self.waited = 0  # judgements since the best one
@@ -30,25 +35,27 @@ class Checkpoint:
         """Keep this state, and the best one."""
         if judged < self._judged or self._best is None:
             self._judged, self.waited = judged, 0
-            self._best = [parameter.detach().clone() for parameter in self._parameters]
+            self._best = [tensor.detach().clone() for tensor in self._tensors]
         else:
             self.waited += 1
         if self._path is None:
             return
-        memories = [self._optimizer.state[parameter] for parameter in self._parameters]
+        memories = [self._optimizer.state.get(tensor, {}) for tensor in self._tensors]
         columns = {
-            "now": self._parameters,
+            "now": self._tensors,
             "best": self._best,
             **{
-                name: [memory.get(name, 0 * value) for memory, value in zip(memories, self._parameters, strict=True)]
-                for name in _NAMES[2:]
+                name: [memory.get(name, 0 * value) for memory, value in zip(memories, self._tensors, strict=True)]
+                for name in _MEMORIES
             },
         }
         about = {**self._run, "epoch": epoch, "judged": self._judged, "waited": self.waited}
         table = pa.table({name: _flat(values) for name, values in columns.items()})
         draft = self._path.with_name(self._path.name + ".draft")
         try:
-            draft.write_bytes(to_arrow_file(table.replace_schema_metadata({"training": json.dumps(about)})))
+            draft.write_bytes(
+                to_arrow_file(table.replace_schema_metadata({"training": json.dumps(about), **self._chance()}))
+            )
             draft.replace(self._path)  # whole or not at all: training may be killed at any time
         except OSError as error:
             raise OutputError(f"{self._path} cannot be written ({error.strerror}); give another checkpoint") from None
@@ -61,26 +68,30 @@ class Checkpoint:
             table = from_arrow_file(self._path.read_bytes(), self._path.name)
             about = json.loads(table.schema.metadata[b"training"])
             same = {name: about[name] for name in self._run} == self._run
-            columns = {name: self._shaped(table.column(name).to_numpy()) for name in _NAMES}
+            columns = {name: self._shaped(table.column(name).to_numpy()) for name in (*_STATES, *_MEMORIES)}
             self._judged, self.waited, epoch = float(about["judged"]), int(about["waited"]), int(about["epoch"])
-        except (OSError, SfumatoError, ValueError, LookupError, TypeError):
+            if same:
+                self._take_chance(table.schema.metadata)
+        except (OSError, SfumatoError, ValueError, LookupError, TypeError, RuntimeError):
             same = False
         if not same:
-            raise RequestError(f"{self._path} is not from this training; give another file for the checkpoint")
+            raise RequestError(
+                f"{self._path} is not from this training, or from that of an older version; "
+                f"give another file for the checkpoint"
+            )
         self._put(columns, epoch)
         return epoch
 
     def _shaped(self, values: Any) -> list[Any]:
-        """The flat numbers in the shapes of the parameters; not as many: an error."""
+        """The flat numbers in the shapes of the tensors; not as many: an error."""
         import torch
 
-        ends = np.cumsum([parameter.numel() for parameter in self._parameters])
+        ends = np.cumsum([tensor.numel() for tensor in self._tensors])
         if len(values) != ends[-1]:
-            raise ValueError("the parameters are not as many as those that were kept")
-        parts = np.split(values.astype(np.float32), ends[:-1])
+            raise ValueError("the numbers are not as many as those that were kept")
         return [
-            torch.from_numpy(part.copy()).reshape(parameter.shape).to(parameter.device)
-            for part, parameter in zip(parts, self._parameters, strict=True)
+            torch.from_numpy(part.copy()).reshape(tensor.shape).to(tensor.device, tensor.dtype)
+            for part, tensor in zip(np.split(values, ends[:-1]), self._tensors, strict=True)
         ]
 
     def _put(self, columns: Mapping[str, list[Any]], epoch: int) -> None:
@@ -88,18 +99,35 @@ class Checkpoint:
 
         self._best = columns["best"]
         with torch.no_grad():
-            for place, parameter in enumerate(self._parameters):
-                parameter.copy_(columns["now"][place])
-                memory = {name: columns[name][place] for name in _NAMES[2:]}
-                self._optimizer.state[parameter] = {"step": torch.tensor(float(epoch)), **memory}
+            for tensor, now in zip(self._tensors, columns["now"], strict=True):
+                tensor.copy_(now)
+        for place, parameter in enumerate(self._parameters):
+            memory = {name: columns[name][place] for name in _MEMORIES}
+            self._optimizer.state[parameter] = {"step": torch.tensor(float(epoch)), **memory}
+
+    def _chances(self) -> dict[str, Any]:
+        """What torch draws from: that of the processor, and that of the device where there is one."""
+        import torch
+
+        on_device = {f"{_CHANCE} of cuda": torch.cuda} if self._parameters[0].device.type == "cuda" else {}
+        return {_CHANCE: torch, **on_device}
+
+    def _chance(self) -> dict[str, bytes]:
+        return {name: bytes(drawn.get_rng_state().numpy()) for name, drawn in self._chances().items()}
+
+    def _take_chance(self, kept: Mapping[bytes, bytes]) -> None:
+        import torch
+
+        for name, drawn in self._chances().items():
+            drawn.set_rng_state(torch.frombuffer(bytearray(kept[name.encode()]), dtype=torch.uint8))
 
     def restore_best(self) -> None:
-        """Give the parameters what they had when they were best."""
+        """Give the generator what it had when it was best."""
         import torch
 
         with torch.no_grad():
-            for parameter, best in zip(self._parameters, self._best or [], strict=True):
-                parameter.copy_(best)
+            for tensor, best in zip(self._tensors, self._best or self._tensors, strict=True):
+                tensor.copy_(best)
 
 
 def _flat(values: list[Any]) -> Any:

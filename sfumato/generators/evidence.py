@@ -1,6 +1,7 @@
 """What a generator is fitted to: released sums on the scale of probabilities, with the precision of each. Public."""
 
 import hashlib
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -119,8 +120,8 @@ class Evidence:
         parts += [] if self.pairs is None else [self.pairs.tables, self.pairs.precision]
         parts += [] if self.histograms is None else [self.histograms.shares, self.histograms.places]
         digest = hashlib.sha256()
-        for part in parts:
-            digest.update(np.ascontiguousarray(part, dtype=np.float64).tobytes())
+        for row in itertools.chain(*parts):  # row by row: a copy of all tables of a wide table would be large
+            digest.update(np.ascontiguousarray(row, dtype=np.float64).tobytes())
         return digest.hexdigest()
 
     @cached_property

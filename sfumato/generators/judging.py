@@ -4,8 +4,8 @@ A generator is read at latent points. Each gives every column a distribution, an
 independent, so averages of one column are linear in these distributions and tables of two columns are products of
 them: both are exact, and so are mean and variance along a direction.
 
-All three are chi-squared divergences of smoothed slices: what is off, squared, over the variance, to which the noise
-adds its own.
+All three are chi-squared divergences: what is off, squared, over the variance, to which the noise adds its own.
+Averages and tables are compared cell by cell; histograms along directions are smoothed first.
 """
 
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from sfumato.generators.columnwise import Columnwise, Tensor
 from sfumato.generators.evidence import Evidence
+from sfumato.generators.products import Tables, tables_of
 from sfumato.generators.smoothing import SmoothedSlices
 from sfumato.mechanisms.chance import Chance, public_chance
 
@@ -46,14 +47,12 @@ class Judge:
                 SmoothedSlices.of(seen.histograms, seen.size, np.flatnonzero(where), device) if where.any() else None
                 for where in (~back, back)
             ]
-        self._pairs = None
+        self._pairs: Tables | None = None
         if seen.pairs is not None:
             cells = len(seen.pairs.precision)
             share = 0.0 if seen.histograms is not None else _HELD_BACK["pairs"]
             upper = np.triu(rng.random((cells, cells)) < share)
-            back = upper | upper.T
-            precisions = [tensor(seen.pairs.precision * where) for where in (~back, back)]
-            self._pairs = (tensor(seen.pairs.coarse), tensor(seen.pairs.tables), precisions)
+            self._pairs = tables_of(seen.pairs, seen.layout, upper | upper.T, tensor)
         last = seen.histograms is None and seen.pairs is None
         self._linear = []
         for part in seen.linear:
@@ -86,13 +85,10 @@ class Judge:
             off = (shares if features is None else features.T @ shares) - values
             total = total + 0.5 * (precisions[held_back] * off**2).sum()
         if self._pairs is not None:
-            coarse, tables, precisions = self._pairs
-            cells = theta @ coarse
-            for c, table in enumerate(tables):
+            cells = self._pairs.cells(theta)
+            for c in range(len(self.totals)):
                 own = owner == c
-                mine = cells[own]
-                off = mine.T @ (member[own, c, None] * mine) - table
-                total = total + 0.25 * (precisions[held_back] * off**2).sum()  # pairs stand on both sides
+                total = total + self._pairs.loss(cells[own], member[own, c], c, held_back)
         slices = self._slices[held_back]
         if slices is not None:
             off = slices.expected(*self._columns.moments(theta, slices.places), member) - slices.shares

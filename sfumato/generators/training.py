@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,8 @@ from sfumato.generators.checkpoints import Checkpoint
 from sfumato.generators.columnwise import Tensor
 from sfumato.generators.evidence import Evidence
 from sfumato.generators.judging import Judge
-from sfumato.generators.networks import GENERATORS, LATENT, Own
+from sfumato.generators.making import check, made, sampled, set_training
+from sfumato.generators.networks import LATENT, Own
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -30,7 +32,9 @@ _STEEPEST = 10.0  # slope of the loss, for each cell of the evidence; steeper on
 _JUDGED = 25  # epochs from one judgement to the next
 _PATIENCE = 8  # judgements without a better one, after which training stops
 _LATENTS, _FEWEST_LATENTS = 256, 16  # points of each class
+_MOST_LATENTS = 4_096  # of all classes together, as long as each has the fewest
 _MOST = 1 << 22  # numbers in the rectangle of all columns in an epoch: a bound on time and memory
+_MOST_ALONG = 1 << 23  # numbers that directions take in an epoch: one for each column, and one for each bin
 MOST_EPOCHS = 100_000
 
 
@@ -64,29 +68,32 @@ def train(
 ) -> Trained:
     """Fit a generator to the evidence.
 
-    generator    the name of one that the library brings, or any that has `sample(z)` and `parameters()`, or a function
-                 that makes one for a layout
-    seed         of starting weights and latent points: the same seed, the same result on the same machine
+    generator    the name of one that the library brings; or one that has `sample(z)` and `parameters()`, of which a
+                 copy is trained; or a class or function that makes one for a layout
+    seed         of all chance that torch has, such as starting weights, latent points and dropout: the same seed, the
+                 same result on the same machine
     shape        height and width, where the columns are one image
     checkpoint   a file in which training is kept every so often, and from which it goes on after it was stopped
     device       "cuda" where there is one: faster for images, and other last digits
     """
     torch = torch_or_error()
-    epochs, seed = _whole(epochs, seed)
+    epochs, seed = whole_numbers(epochs, seed)
     if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
         raise RequestError(f"there is no device {device!r} here; use cpu")
     with _seeded(torch, seed):
         judge = Judge(seen, device)
         z, owner = _latents(torch, seen, device)
-        network: Any = _made(generator, seen, shape)
+        network = made(generator, seen.layout, shape)
         if hasattr(network, "to"):
             network = network.to(device)
-        _check(network, z, seen)
+        check(network, z[:2], seen.layout)
         name = generator if isinstance(generator, str) else type(network).__name__
         run = {"generator": name, "epochs": epochs, "seed": seed, "evidence": seen.fingerprint}
-        _run(judge, network, z, owner, epochs, progress, lambda *state: Checkpoint(checkpoint, run, *state))
+        kept = partial(Checkpoint, checkpoint, run, network)
+        _run(judge, network, z, owner, epochs, progress, kept)
+        set_training(network, False)
         with torch.no_grad():
-            raw = network.sample(z)
+            raw = sampled(network, z)
             if isinstance(generator, str):  # whatever the release holds, there is a model: at worst the marginals
                 raw = torch.where(torch.isfinite(raw).all(), raw, torch.zeros_like(raw))
             theta = judge.theta(judge.logits(raw, owner)).cpu().numpy().astype(np.float64)
@@ -97,8 +104,11 @@ def train(
     return Trained(weights / weights.sum(), classes, theta)
 
 
-def _whole(epochs: int, seed: int) -> tuple[int, int]:
+def whole_numbers(epochs: int, seed: int) -> tuple[int, int]:
+    """Epochs and seed as plain numbers, of whatever kind they are; what is none is refused."""
     try:
+        if bool in (type(epochs), type(seed)):
+            raise TypeError  # noqa: TRY301 - said once, below
         asked = operator.index(epochs), operator.index(seed)
     except TypeError:
         raise RequestError("epochs and seed must be whole numbers") from None
@@ -116,21 +126,22 @@ def _run(
     owner: Tensor,
     epochs: int,
     progress: Callable[[Epoch], None],
-    checkpoint: Callable[[list[Any], Any], Checkpoint],
+    checkpoint: Callable[[Any], Checkpoint],
 ) -> None:
     """Adam with a short warm-up and a cosine to zero; the best state by the slices held back is what stays."""
     import torch
 
     parameters = list(network.parameters())
     optimizer = torch.optim.Adam(parameters, lr=_RATE)
-    kept = checkpoint(parameters, optimizer)
+    kept = checkpoint(optimizer)
     start = kept.load()
     warm = max(1, int(_WARM * epochs))
     for number in range(start, epochs):
         rate = min((number + 1) / warm, 0.5 * (1 + math.cos(math.pi * max(0, number - warm) / max(1, epochs - warm))))
         for group in optimizer.param_groups:
             group["lr"] = _RATE * rate
-        loss = judge.loss(judge.logits(network.sample(z), owner), owner)
+        set_training(network, True)
+        loss = judge.loss(judge.logits(sampled(network, z), owner), owner)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, _STEEPEST * judge.cells)
@@ -148,41 +159,29 @@ def _run(
 def _judged(judge: Judge, network: Any, z: Tensor, owner: Tensor) -> float:
     import torch
 
+    set_training(network, False)
     with torch.no_grad():
-        logits = judge.logits(network.sample(z), owner)
+        logits = judge.logits(sampled(network, z), owner)
         return float(judge.loss(logits, owner, held_back=True))
+
+
+def latents_of_a_class(seen: Evidence) -> int:
+    """As many as keep an epoch short and small, of however many classes, columns, groups and bins."""
+    sizes, along = seen.layout.sizes, seen.histograms
+    most = min(_MOST_LATENTS, _MOST // (len(sizes) * max(sizes)))
+    if along is not None:
+        directions, bins = along.shares.shape[:2]
+        most = min(most, _MOST_ALONG // (directions * (len(sizes) + bins)))
+    return int(np.clip(most // seen.classes, _FEWEST_LATENTS, _LATENTS))
 
 
 def _latents(torch: Any, seen: Evidence, device: str) -> tuple[Tensor, Tensor]:
     """Latent points of every class, those of one class the same as those of another, and the class of each."""
-    sizes = seen.layout.sizes
-    each = int(np.clip(_MOST // (seen.classes * len(sizes) * max(sizes)), _FEWEST_LATENTS, _LATENTS))
+    each = latents_of_a_class(seen)
     normal = torch.randn(each, LATENT)
     owner = torch.arange(seen.classes).repeat_interleave(each)
     one_hot = torch.nn.functional.one_hot(owner, seen.classes).float()
     return torch.cat((normal.repeat(seen.classes, 1), one_hot), dim=1).to(device), owner.to(device)
-
-
-def _made(generator: str | Own, seen: Evidence, shape: tuple[int, int] | None) -> Any:
-    if not isinstance(generator, str):
-        makes = isinstance(generator, type) or (callable(generator) and not hasattr(generator, "sample"))
-        return generator(seen.layout) if makes else generator  # type: ignore[operator]
-    if generator not in GENERATORS:
-        raise RequestError(f"there is no generator {generator!r}; use one of {', '.join(GENERATORS)}, or your own")
-    return GENERATORS[generator](seen.layout, shape)
-
-
-def _check(network: Any, z: Tensor, seen: Evidence) -> None:
-    for name in ("sample", "parameters"):
-        if not callable(getattr(network, name, None)):
-            raise RequestError(f"a generator needs a method {name}; see sfumato.generators.Generator")
-    if not list(network.parameters()):
-        raise RequestError("the generator has no parameters, so there is nothing to train")
-    given = network.sample(z[:2])
-    if tuple(given.shape) != (2, seen.layout.width):
-        raise RequestError(
-            f"of 2 latent points the generator gives {tuple(given.shape)}; the layout asks for (2, {seen.layout.width})"
-        )
 
 
 @contextmanager

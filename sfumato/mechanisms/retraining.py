@@ -67,4 +67,8 @@ def _seen(
             refit_mixture(measurements, mixture)
             return seen
         case other:
-            raise RequestError(f"a generator trains on slices, tables or waves; a release by {other} has none of them")
+            raise RequestError(
+                f"a generator trains on slices, tables or waves, which follow from the distributions of its columns; a "
+                f"release by {other} tells sums and second moments of whole records, each pulled back to a radius: "
+                f"what a column adds to them hangs on all other columns of the record"
+            )

@@ -280,6 +280,24 @@ class TestRuns:
         assert set(found) == set(metrics.METRICS)
 
 
+@pytest.mark.parametrize(
+    ("means", "said"),
+    [
+        ({"slices": 0.80, "tables": 0.805}, "worth the same"),
+        ({"slices": 0.80, "tables": 0.82}, "Ahead by more than 0.01: `tables` by KSComp."),
+        ({"slices": 0.82, "tables": 0.80}, "Ahead by more than 0.01: `slices` by KSComp."),
+    ],
+)
+def test_the_page_calls_rows_the_same_only_where_figures_are(means, said):
+    kept = Kept(None)
+    for method, value in (means | {"DP-MERF": 0.7}).items():
+        kept.add(Run("Income", method, 0), Several({"KSComp": value}))
+    text = " ".join(page.page(kept, toys.Panels(None)).split())
+    assert said in text
+    assert ("worth the same" in text) == (said == "worth the same")
+    assert "but for DP-SGD GAN, whose claim is for one record more or less" in text
+
+
 def test_the_page_is_written_with_cells_that_are_missing(tmp_path):
     kept, panels = Kept(None), toys.Panels(None)
     kept.add(Run("Income", "Real", 0), Several({"KSComp": 0.99}))

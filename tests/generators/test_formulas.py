@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from sfumato.generators.columnwise import Columnwise
-from sfumato.generators.evidence import Layout
+from sfumato.generators.evidence import Layout, Pairs
 from sfumato.generators.judging import Judge
+from sfumato.generators.products import AllTables, ChosenTables, tables_of
 from sfumato.generators.smoothing import SmoothedSlices, smoothing_of
 from tests.generators.making import CLASSES, SIZES, evidence
 
@@ -125,3 +126,44 @@ def test_a_direction_on_which_all_records_have_one_place_is_smoothed_too():
     assert torch.isfinite(found).all()
     assert torch.isfinite(slices.precision).all()
     assert found.sum(dim=1).numpy() == pytest.approx(np.full((8, 2), 0.5), abs=1e-5)
+
+
+def test_few_pairs_cost_what_all_cells_say_of_them():
+    """One pair of three columns; the groups of the first are put together, and the last is in no pair at all."""
+    rng = np.random.default_rng(4)
+    coarse = np.zeros((9, 6))
+    coarse[[0, 1, 2, 3, 4, 5, 6], [0, 0, 1, 2, 3, 4, 5]] = 1
+    upper = np.zeros((6, 6))
+    upper[:2, 2:] = 1e4
+    tables = rng.random((CLASSES, 6, 6))
+    pairs = Pairs(coarse, tables + tables.transpose(0, 2, 1), upper + upper.T)
+    back = np.zeros((6, 6), dtype=bool)
+    back[1, 3] = back[3, 1] = True
+
+    def tensor(values):
+        return torch.tensor(values, dtype=torch.float32)
+
+    precisions = [pairs.precision * where for where in (~back, back)]
+    both = (AllTables(pairs, precisions, tensor), ChosenTables(pairs, LAYOUT, precisions, tensor))
+    theta, weights = tensor(rng.random((5, 9))), tensor(rng.random(5))
+    for held_back in (False, True):
+        slopes = []
+        for one in both:
+            at = theta.clone().requires_grad_()
+            one.loss(one.cells(at), weights, 1, held_back).backward()
+            slopes.append(at.grad.numpy())
+        assert np.abs(slopes[0]).max() > 0
+        assert slopes[1] == pytest.approx(slopes[0], rel=1e-4, abs=1e-2)
+        assert float(both[1].loss(both[1].cells(theta), weights, 0, held_back)) == pytest.approx(
+            float(both[0].loss(both[0].cells(theta), weights, 0, held_back)), rel=1e-5
+        )
+
+
+@pytest.mark.parametrize(("columns", "kind"), [(20, AllTables), (300, ChosenTables)])
+def test_of_wide_tables_only_the_pairs_asked_for_are_computed(columns, kind):
+    precision = np.zeros((2 * columns, 2 * columns))
+    for place in range(0, 2 * columns - 4, 2):  # three columns away at most
+        precision[place : place + 2, place + 2 : place + 8] = 1
+    pairs = Pairs(np.eye(2 * columns), np.zeros((1, 2 * columns, 2 * columns)), precision + precision.T)
+    layout = Layout((2,) * columns, (2,) * columns, 1)
+    assert isinstance(tables_of(pairs, layout, precision < 0, torch.tensor), kind)

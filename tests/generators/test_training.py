@@ -128,7 +128,9 @@ def test_what_does_not_fit_is_refused(seen, generator, words):
         train(seen, generator, 5, 0)
 
 
-@pytest.mark.parametrize(("epochs", "seed"), [(0, 0), (5, -1), (10**12, 0), (5, 2**64), (2.5, 0), ("5", 0), (5, None)])
+@pytest.mark.parametrize(
+    ("epochs", "seed"), [(0, 0), (5, -1), (10**12, 0), (5, 2**64), (2.5, 0), ("5", 0), (5, None), (True, 0), (5, False)]
+)
 def test_epochs_and_seeds_that_make_no_sense_are_refused(seen, epochs, seed):
     with pytest.raises(RequestError, match="epochs"):
         train(seen, "mlp", epochs, seed)
@@ -156,13 +158,15 @@ def test_a_device_that_is_not_there_is_refused(seen):
 
 
 def test_parameters_that_are_not_used_are_no_fault_and_none_at_all_are(seen, tmp_path):
-    spare = Own(sum(SIZES))
-    unused = torch.nn.Parameter(torch.zeros(3))
-    spare.parameters = lambda: [spare.table, unused]
-    train(seen, spare, 25, 0, checkpoint=tmp_path / "kept")
-    spare.parameters = list
+    class Spare(Own):
+        def parameters(self):
+            return [self.table, torch.nn.Parameter(torch.zeros(3))]
+
+    train(seen, Spare(sum(SIZES)), 25, 0, checkpoint=tmp_path / "kept")
+    none = Own(sum(SIZES))
+    none.parameters = list
     with pytest.raises(RequestError, match="nothing to train"):
-        train(seen, spare, 2, 0)
+        train(seen, none, 2, 0)
 
 
 def test_where_a_network_of_the_library_fails_the_marginals_stay(seen, monkeypatch):
@@ -177,10 +181,12 @@ def test_where_a_network_of_the_library_fails_the_marginals_stay(seen, monkeypat
 
 
 def test_numbers_that_are_not_finite_are_refused(seen):
-    broken = Own(sum(SIZES))
-    broken.sample = lambda z: z @ broken.table + float("nan")
+    class Broken(Own):
+        def sample(self, z):
+            return super().sample(z) + float("nan")
+
     with pytest.raises(RequestError, match="not finite"):
-        train(seen, broken, 2, 0)
+        train(seen, Broken(sum(SIZES)), 2, 0)
 
 
 def test_without_torch_the_message_says_what_to_install(seen, monkeypatch):

@@ -85,12 +85,13 @@ def test_the_answers_spend_nearly_the_claim_and_never_more(adjacency):
 
 def test_an_attacker_at_the_door_comes_within_a_tenth_of_the_claim():
     here, there = NEIGHBOURS[Adjacency.ADD_REMOVE]
-    release = sliced(here, SCHEMA, epsilon=8.0)
+    release = sliced(here, SCHEMA, epsilon=6.0)
     mu, sides = release.statement.mu, []
     for rows in (there, here):
         door = Curator(open_source(rows, SCHEMA), Adjacency.ADD_REMOVE, Purse(Budget(9.0, 1e-3).units), SecureNoise())
-        sides.append(answers(door.measure(whole(release, 100_000), mu)))
-    assert 0.85 <= mu_lower_bound(*sides) / mu <= 1.0  # mostly above 0.9; the threshold is chosen on noise
+        sides.append(answers(door.measure(whole(release, 80_000), mu)))
+    turned = [side[::-1] for side in sides]  # the other half chooses the threshold, now and then a poor one
+    assert 0.90 <= max(mu_lower_bound(*sides), mu_lower_bound(*turned)) / mu <= 1.0
 
 
 class Unpaid(Slices):
@@ -235,11 +236,23 @@ def test_predictions_are_better_than_those_of_the_latent_points():
     assert ours < 0.6  # knowing nothing is 0.69
 
 
-def test_a_retrained_bundle_of_tables_keeps_what_gradients_told():
+def test_a_retrained_bundle_of_tables_keeps_what_gradients_told_and_samples_are_the_generators_own(tmp_path):
     release = sfumato.release(twelve(5_000, 0), TWELVE, epsilon=2.0, delta=1e-5, mechanism="tables", ledger=None)
-    fresh = twelve(3_000, 1)
-    told = [one.predict_proba(fresh)[:, 1] for one in (release, release.retrain(epochs=100))]
+    fresh, retrained = twelve(3_000, 1), release.retrain(epochs=100)
+    told = [one.predict_proba(fresh)[:, 1] for one in (release, retrained)]
     assert np.corrcoef(*told)[0, 1] > 0.95
+    bare = dataclasses.replace(retrained, fitted=dataclasses.replace(retrained.fitted, labeller=None))
+    retrained.save(tmp_path / "b.sfumato")
+    for one in (retrained, sfumato.open(tmp_path / "b.sfumato")):
+        assert one.sample(300, seed=0, frame="arrow").equals(bare.sample(300, seed=0, frame="arrow"))
+
+
+def test_numbers_of_numpy_are_kept_as_plain_ones(tmp_path):
+    release = every_case()["slices"].release().retrain("mlp", np.int64(3), np.int32(1))
+    release.save(tmp_path / "b.sfumato")
+    assert sfumato.open(tmp_path / "b.sfumato").fitted.settings == {"generator": "mlp", "epochs": 3, "seed": 1}
+    with pytest.raises(RequestError, match="whole numbers"):
+        release.retrain(epochs=True)
 
 
 def test_images_train_convolutions():
@@ -317,5 +330,5 @@ def test_many_wide_categories_need_no_square_of_memory():
 
 
 def test_a_subspace_has_nothing_to_train_on():
-    with pytest.raises(RequestError, match="slices, tables or waves"):
+    with pytest.raises(RequestError, match=r"slices, tables or waves.*pulled back to a radius"):
         every_case()["subspace"].release().retrain(epochs=5)

@@ -2,7 +2,7 @@
 
 Anonymize: histograms of the axes, of pairs of axes and along random orthonormal directions, by class of the target,
 come through the door, once.
-Fit: a generator, by the chi-squared divergence between its smoothed slices and theirs. It can be trained for any number
+Fit: a generator, by the chi-squared divergence between its slices and theirs. It can be trained for any number
 of epochs, again, or another one instead, by whoever holds the bundle: nothing more is spent.
 """
 

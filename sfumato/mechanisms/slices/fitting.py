@@ -9,11 +9,10 @@ import numpy as np
 
 from sfumato.generators.evidence import Evidence
 from sfumato.generators.networks import Own
-from sfumato.generators.training import Epoch, train
+from sfumato.generators.training import Epoch, train, whole_numbers
 from sfumato.measurement import Measurement
-from sfumato.mechanisms.slices.labelling import distilled
-from sfumato.mechanisms.tables import Fit, TablesPlan, assembled, labelled
-from sfumato.mechanisms.tables.adaptation import adapt_again
+from sfumato.mechanisms.slices.labelling import with_labeller
+from sfumato.mechanisms.tables import TablesPlan, assembled
 from sfumato.mechanisms.tables.one_way import OneWays
 from sfumato.mechanisms.tables.pairs import PairTables
 from sfumato.models.table_mixture import TableMixture
@@ -56,11 +55,13 @@ def fitted(
         weights, owner = one_way.totals / one_way.size, np.arange(one_way.classes.count)
         return assembled(seen.plan, one_way, weights, [], owner, {})
     settings = {**SETTINGS, **settings, **({} if generator is None else {"generator": OWN})}
+    epochs, seed = whole_numbers(settings["epochs"], settings["seed"])
+    settings |= {"epochs": epochs, "seed": seed}  # as a bundle can keep them
     trained = train(
         seen.evidence,
         settings["generator"] if generator is None else generator,
-        settings["epochs"],
-        settings["seed"],
+        epochs,
+        seed,
         progress,
         shape,
         checkpoint,
@@ -69,6 +70,4 @@ def fitted(
     starts = np.cumsum(seen.evidence.layout.sizes)[:-1]
     thetas = [part / part.sum(axis=1, keepdims=True) for part in np.split(trained.theta, starts, axis=1)]
     mixture = assembled(seen.plan, one_way, trained.weights, thetas, trained.owner, settings)
-    if seen.gradients:
-        return labelled(mixture, seen.plan, adapt_again(list(seen.gradients), one_way, mixture, Fit().prior))
-    return distilled(mixture, seen.plan, one_way, seen.pairs)
+    return with_labeller(mixture, seen.plan, one_way, seen.pairs, seen.gradients)

@@ -2,27 +2,47 @@
 
 A mixture of many products knows each of its records too well: the probability of a class given all other columns hangs
 on the one or two latent points that are nearest. A softmax regression on log-ratios of the released tables, fitted to
-what the mixture tells of its own records, says it more evenly, and of records of the world more truly. Records of a
-sample keep the class that they were drawn in.
+what the mixture tells of its own records, says it more evenly, and of records of the world more truly. Where a release
+has asked for gradients of the target, these mend it. Records of a sample keep the class that they were drawn in: they
+are the generator's own.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
-from sfumato.mechanisms.tables import TablesPlan
-from sfumato.mechanisms.tables.adaptation import before_any_gradient, rank_of
+from sfumato.measurement import Measurement
+from sfumato.mechanisms.tables import Fit, TablesPlan
+from sfumato.mechanisms.tables.adaptation import adapt_again, before_any_gradient, rank_of
 from sfumato.mechanisms.tables.one_way import OneWays
 from sfumato.mechanisms.tables.pairs import PairTables
 from sfumato.models.labeller import Labeller
 from sfumato.models.table_mixture import TableMixture
+from sfumato.statistics import Softmax
 
 _MOST_DIRECTIONS = 60  # what lies along the others is more noise than truth where the budget is small
 
 
-def distilled(mixture: TableMixture, plan: TablesPlan, one_way: OneWays, pairs: PairTables | None) -> TableMixture:
-    """The mixture with a labeller for predictions, where there are pairs to learn from and not too many classes."""
-    if plan.target is None or not plan.labelled or pairs is None or plan.mu_pairs is None:
+def with_labeller(
+    mixture: TableMixture,
+    plan: TablesPlan,
+    one_way: OneWays,
+    pairs: PairTables | None,
+    gradients: Sequence[Measurement] = (),
+) -> TableMixture:
+    """The mixture with a labeller for predictions, by gradients where there are any; samples do not meet it."""
+    if gradients:
+        model = adapt_again(list(gradients), one_way, mixture, Fit().prior)
+    else:
+        model = _distilled(mixture, plan, one_way, pairs)
+    if model is None or plan.target is None:
         return mixture
+    return replace(mixture, labeller=Labeller.of(model, plan.target, of_samples=False))
+
+
+def _distilled(mixture: TableMixture, plan: TablesPlan, one_way: OneWays, pairs: PairTables | None) -> Softmax | None:
+    """From the mixture's own records, where there are pairs to learn from and not too many classes."""
+    if plan.target is None or not plan.labelled or pairs is None or plan.mu_pairs is None:
+        return None
     rank = min(_MOST_DIRECTIONS, rank_of(one_way, math.hypot(plan.mu_one_way, plan.mu_pairs)))
-    belief = before_any_gradient(plan, plan.target, one_way, pairs, mixture, rank, prior_sd=1.0)
-    return replace(mixture, labeller=Labeller.of(belief.model, plan.target, of_samples=False))
+    return before_any_gradient(plan, plan.target, one_way, pairs, mixture, rank, prior_sd=1.0).model

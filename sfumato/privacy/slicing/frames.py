@@ -14,6 +14,8 @@ is the same for every z: a sum of b independent Beta(k/2, (d - k)/2), mean b k /
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Integral
+from typing import Any
 
 from sfumato.errors import RequestError
 from sfumato.privacy.accounting import mu_of, noise_scale
@@ -47,9 +49,7 @@ class Frame:
 
     def __post_init__(self) -> None:
         for name in ("dimension", "blocks", "block"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise RequestError(f"{name} is {value!r}; it must be a whole number, 1 or more")
+            object.__setattr__(self, name, _counted(name, getattr(self, name)))
         if self.block > self.dimension:
             raise RequestError(
                 f"{self.block} directions cannot be orthonormal in {self.dimension} dimensions; release X + noise "
@@ -100,6 +100,13 @@ class Frame:
         return float(self.blocks) if clip is None else min(float(self.blocks), checked_clip(clip))
 
 
+def _counted(name: str, value: Any) -> int:
+    """A whole number of any kind as a plain one."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise RequestError(f"{name} is {value!r}; it must be a whole number, 1 or more")
+    return int(value)
+
+
 def checked_clip(clip: float) -> float:
     """The square of the radius that shadows are clipped to, in units of the squared radius of the records."""
     if not 0 < clip < math.inf:
@@ -112,7 +119,9 @@ def require_fresh(directions: Directions, frame: Frame, clip: float | None = Non
 
     Whoever knows U can put a record where U sees most of it, so T is its greatest value and not a random one.
     """
-    if Directions(directions) is Directions.FIXED:
+    if directions not in tuple(Directions):
+        raise RequestError(f"directions are {directions!r}; they must be one of {', '.join(Directions)}")
+    if directions == Directions.FIXED:
         raise RequestError(
             f"the directions are fixed, and the average over them protects nobody: T can be {frame.most(clip):g}; "
             f"draw them anew from the operating system, or take `sigma_for_fixed`, which needs no chance in them"

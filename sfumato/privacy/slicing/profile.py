@@ -49,8 +49,13 @@ class Bracket(NamedTuple):
 class SlicingProfile:
     """What a frame gives, with shadows clipped to R sqrt(clip) or not.
 
+    For delta from 1e-12 and epsilon from 0.01 to 20 the ends of a bracket of sigma are less than 2e-4 apart. Several
+    blocks need long doubles of 64 bits or more for that; where a machine has none, brackets of the smallest deltas are
+    wider, and as certain.
+
     Edge cases
         directions fixed before the records: `RequestError`, see `sigma_for_fixed`
+        directions that are neither fresh nor fixed: `RequestError`
         epsilon < 0, delta outside of (0, 1), sigma <= 0: `BudgetError`
     """
 

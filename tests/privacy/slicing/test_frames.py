@@ -20,6 +20,24 @@ def test_what_is_no_number_of_directions_is_refused(bad, place):
         Frame(*numbers)
 
 
+def test_whole_numbers_of_any_kind_are_plain_numbers():
+    frame = Frame(np.int64(10), np.uint8(2), np.int32(3))
+    assert frame == Frame(10, 2, 3)
+    assert {type(part) for part in (frame.dimension, frame.blocks, frame.block)} == {int}
+
+
+@pytest.mark.parametrize("when", ["nonsense", None, 3, ["fresh"]])
+def test_directions_that_are_neither_fresh_nor_fixed_are_refused(when):
+    with pytest.raises(RequestError, match="one of fresh, fixed"):
+        SlicingProfile(Frame(10, 2), directions=when)
+
+
+def test_directions_may_be_named():
+    assert SlicingProfile(Frame(10, 2), directions="fresh").delta(1.0, 1.0).upper < 1
+    with pytest.raises(RequestError, match="sigma_for_fixed"):
+        SlicingProfile(Frame(10, 2), directions="fixed")
+
+
 def test_more_orthonormal_directions_than_dimensions_are_refused_with_the_cure():
     with pytest.raises(RequestError, match=r"release X \+ noise itself"):
         Frame.orthonormal(20, 21)

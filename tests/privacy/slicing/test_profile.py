@@ -77,6 +77,14 @@ def test_known_noise_at_epsilon_one(frame, sigma):
     assert bracket.lower < bracket.upper <= bracket.lower * (1 + 2e-4)
 
 
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="the machine has no long doubles")
+@pytest.mark.parametrize("frame", [Frame.independent(20, 5), Frame.independent(100, 20), Frame.orthonormal(784, 2)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(20.0, 1e-12), (10.0, 1e-10), (0.01, 1e-12), (1.0, 1e-15)])
+def test_brackets_are_narrow_at_extreme_budgets_too(frame, epsilon, delta):
+    lower, upper = SlicingProfile(frame).sigma(epsilon, delta)
+    assert 1 < upper / lower <= 1 + 2e-4
+
+
 @pytest.mark.parametrize("dimension", [1, 2, 20, 784])
 def test_a_whole_frame_is_the_gaussian_mechanism(dimension):
     bracket = SlicingProfile(Frame.orthonormal(dimension, dimension)).sigma(1.0, 1e-5)
