@@ -1,7 +1,8 @@
-"""The teachers of PATE-GAN: many logistic regressions, each of which tells its own part of the records from others.
+"""The teachers of PATE-GAN: each tells its own part of the records from made-up rows, class by class.
 
-They are trained side by side as one: weights have a first axis over teachers. Each has a row of weights for each class,
-so that it can tell that a feature goes with a label; a few records are too few to find that out by a hidden layer.
+A few records are too few to fit anything but means. A teacher draws, for each class, the line from the mean of the
+made-up rows to the mean of its own records, and takes those rows for records that lie on its own side of the former.
+What it thinks of features comes from rows of one class alone, so that how frequent a class is never shows in it.
 """
 
 from dataclasses import dataclass
@@ -9,70 +10,45 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.published.rivals.interface import FloatArray, Tensor
-from sfumato.published.rivals.networks import device, tensor
+from sfumato.published.rivals.networks import tensor
 
 
-def apart(rows: Tensor, classes: int) -> tuple[Tensor, Tensor]:
-    """Features of encoded rows with a 1 after them, and their labels as zeros and ones."""
-    import torch
-
-    features, labels = rows[..., :-classes], rows[..., -classes:]
-    return torch.cat((features, torch.ones_like(labels[..., :1])), dim=-1), labels
-
-
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Teachers:
-    """Parts of the records that have none in common, and the weights of a teacher for each.
+    """Parts of the records that have none in common, and what a teacher knows of each.
 
-    records, labels   teacher, record, place; a part that is one record short has zeros, whose label is no class
-    sizes             records of each teacher
-    weights           teacher, class, feature; they begin at 0
+    means   class, teacher, feature: of a teacher's records of a class; zeros where it has none
+    sizes   class, teacher: how many those are
     """
 
-    records: Tensor
-    labels: Tensor
+    means: Tensor
     sizes: Tensor
-    weights: Tensor
-    rate: float
-    decay: float
 
     @classmethod
-    def of(
-        cls, rng: np.random.Generator, rows: FloatArray, classes: int, count: int, rate: float, decay: float
-    ) -> "Teachers":
-        """So many teachers; records are dealt out at random, and parts differ in size by 1 at most."""
+    def of(cls, rng: np.random.Generator, rows: FloatArray, classes: int, count: int) -> "Teachers":
+        """So many teachers; encoded records are dealt out at random, and parts differ in size by 1 at most."""
         import torch
 
-        most = -(-len(rows) // count)
-        dealt = np.zeros((most * count, rows.shape[1]))
-        dealt[: len(rows)] = rows[rng.permutation(len(rows))]
-        parts = tensor(dealt.reshape(most, count, -1).swapaxes(0, 1))
-        records, labels = apart(parts, classes)
-        weights = torch.zeros(count, classes, records.shape[-1], device=device())
-        return cls(records, labels, labels.sum((1, 2)), weights, rate, decay)
+        features, labels = tensor(rows[:, :-classes]), tensor(rows[:, -classes:].argmax(axis=1))
+        places = labels * count + tensor(rng.permutation(len(rows)) % count)
+        sizes = torch.bincount(places, minlength=classes * count)
+        sums = features.new_zeros((classes * count, features.shape[1])).index_add_(0, places, features)
+        means = sums / sizes.clamp(min=1)[:, None]
+        return cls(means.unflatten(0, (classes, count)), sizes.unflatten(0, (classes, count)))
 
-    def opinions(self, rows: Tensor) -> Tensor:
-        """A row of logits for each teacher, the larger the more it takes a row for a record."""
-        features, labels = apart(rows, self.weights.shape[1])
-        found = (self.weights.flatten(0, 1) @ features.T).unflatten(0, self.weights.shape[:2])
-        return (found * labels.T).sum(1)
+    def votes(self, away: Tensor, usual: Tensor) -> FloatArray:
+        """Class, row: how many teachers take a row for a record.
 
-    def learn(self, made: Tensor) -> None:
-        """One step of each, with all of its records and made-up rows that are the same for all."""
-        import torch
+        away    class, row, feature: how far rows are from
+        usual   class, 1, feature: the means of made-up rows. About half of all rows lie on either side of it, so that
+                teachers who can tell all made-up rows still have something to say of them
 
-        features, labels = apart(made, self.weights.shape[1])
-        missed = torch.sigmoid(-((self.records @ self.weights.mT) * self.labels).sum(2, keepdim=True))
-        up = (missed * self.labels).mT @ self.records / self.sizes[:, None, None]
-        down = (torch.sigmoid(self.opinions(made))[:, None] * labels.T) @ features / len(made)
-        self.weights = (1 - self.rate * self.decay) * self.weights + self.rate * (up - down)
-
-    def votes(self, rows: Tensor) -> FloatArray:
-        """How many teachers take each row for a record rather than others: at most half of the rows, for each.
-
-        Made-up rows are easy to tell at first: teachers who say what they think call all of them made up, and the
-        student has nothing to learn from that.
+        A teacher without a record of the class tosses a coin.
         """
-        opinions = self.opinions(rows)
-        found: FloatArray = (opinions > opinions.median(1, keepdim=True)[0]).sum(0).cpu().numpy().astype(np.float64)
-        return found
+        import torch
+
+        sides = self.means @ away.mT - usual @ away.mT
+        coins = torch.rand_like(sides) - 0.5
+        found = torch.where(self.sizes[:, :, None] > 0, sides, coins) > 0
+        votes: FloatArray = found.sum(1).cpu().numpy().astype(np.float64)
+        return votes
