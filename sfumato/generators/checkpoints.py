@@ -12,7 +12,9 @@ from sfumato.bundle import from_arrow_file, to_arrow_file
 from sfumato.errors import OutputError, RequestError, SfumatoError
 
 _STATES, _MEMORIES = ("now", "best"), ("exp_avg", "exp_avg_sq")  # of all tensors, and those of Adam
-_CHANCE = "chance"
+_CHANCE, _LOSSES = "chance", "losses"
+Losses = list[tuple[float, float | None]]
+"""Of all epochs so far: the loss, and that of the slices held back, where it was judged."""
 
 
 class Checkpoint:
@@ -31,7 +33,7 @@ class Checkpoint:
         self._judged = np.inf
         self.waited = 0  # judgements since the best one
 
-    def save(self, epoch: int, judged: float) -> None:
+    def save(self, losses: Losses, judged: float) -> None:
         """Keep this state, and the best one."""
         if judged < self._judged or self._best is None:
             self._judged, self.waited = judged, 0
@@ -49,27 +51,27 @@ class Checkpoint:
                 for name in _MEMORIES
             },
         }
-        about = {**self._run, "epoch": epoch, "judged": self._judged, "waited": self.waited}
+        about = {**self._run, "judged": self._judged, "waited": self.waited}
+        metadata = {"training": json.dumps(about), _LOSSES: np.array(losses, dtype=float).tobytes(), **self._chance()}
         table = pa.table({name: _flat(values) for name, values in columns.items()})
         draft = self._path.with_name(self._path.name + ".draft")
         try:
-            draft.write_bytes(
-                to_arrow_file(table.replace_schema_metadata({"training": json.dumps(about), **self._chance()}))
-            )
+            draft.write_bytes(to_arrow_file(table.replace_schema_metadata(metadata)))
             draft.replace(self._path)  # whole or not at all: training may be killed at any time
         except OSError as error:
             raise OutputError(f"{self._path} cannot be written ({error.strerror}); give another checkpoint") from None
 
-    def load(self) -> int:
-        """Go on from the file if there is one: the epochs that are done."""
+    def load(self) -> Losses:
+        """Go on from the file if there is one: what there is of losses."""
         if self._path is None or not self._path.exists():
-            return 0
+            return []
         try:
             table = from_arrow_file(self._path.read_bytes(), self._path.name)
             about = json.loads(table.schema.metadata[b"training"])
             same = {name: about[name] for name in self._run} == self._run
             columns = {name: self._shaped(table.column(name).to_numpy()) for name in (*_STATES, *_MEMORIES)}
-            self._judged, self.waited, epoch = float(about["judged"]), int(about["waited"]), int(about["epoch"])
+            self._judged, self.waited = float(about["judged"]), int(about["waited"])
+            losses = np.frombuffer(table.schema.metadata[_LOSSES.encode()]).reshape(-1, 2).tolist()
             if same:
                 self._take_chance(table.schema.metadata)
         except (OSError, SfumatoError, ValueError, LookupError, TypeError, RuntimeError):
@@ -79,8 +81,8 @@ class Checkpoint:
                 f"{self._path} is not from this training, or from that of an older version; "
                 f"give another file for the checkpoint"
             )
-        self._put(columns, epoch)
-        return epoch
+        self._put(columns, len(losses))
+        return [(loss, None if np.isnan(held_back) else held_back) for loss, held_back in losses]
 
     def _shaped(self, values: Any) -> list[Any]:
         """The flat numbers in the shapes of the tensors; not as many: an error."""

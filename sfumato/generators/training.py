@@ -134,9 +134,13 @@ def _run(
     parameters = list(network.parameters())
     optimizer = torch.optim.Adam(parameters, lr=_RATE)
     kept = checkpoint(optimizer)
-    start = kept.load()
+    losses = kept.load()
+    for number, done in enumerate(losses, start=1):
+        progress(Epoch(number, epochs, *done))
     warm = max(1, int(_WARM * epochs))
-    for number in range(start, epochs):
+    for number in range(len(losses), epochs):
+        if kept.waited >= _PATIENCE and number * 2 > epochs:
+            break
         rate = min((number + 1) / warm, 0.5 * (1 + math.cos(math.pi * max(0, number - warm) / max(1, epochs - warm))))
         for group in optimizer.param_groups:
             group["lr"] = _RATE * rate
@@ -146,13 +150,12 @@ def _run(
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, _STEEPEST * judge.cells)
         optimizer.step()
-        judged = None
-        if (number + 1) % _JUDGED == 0 or number + 1 == epochs:
-            judged = _judged(judge, network, z, owner)
-            kept.save(number + 1, judged)
-        progress(Epoch(number + 1, epochs, float(loss.detach()), judged))
-        if kept.waited >= _PATIENCE and (number + 1) * 2 > epochs:
-            break
+        due = (number + 1) % _JUDGED == 0 or number + 1 == epochs
+        judged = _judged(judge, network, z, owner) if due else None
+        losses.append((float(loss.detach()), judged))
+        if judged is not None:
+            kept.save(losses, judged)
+        progress(Epoch(number + 1, epochs, *losses[-1]))
     kept.restore_best()
 
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from sfumato.errors import RequestError
-from sfumato.generators import GENERATORS, LATENT, Curve, train
+from sfumato.generators import GENERATORS, LATENT, Curve, train, training
+from sfumato.generators.making import sampled
 from tests.generators.making import SIZES, evidence
 
 
@@ -56,7 +57,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("epoch", [1, 60, 99])
-def test_training_that_was_killed_goes_on_to_the_same_result(seen, tmp_path, epoch):
+def test_training_that_was_killed_goes_on_to_the_same_result(seen, tmp_path, epoch, monkeypatch):
     def kill(now):
         if now.number == epoch:
             raise Killed
@@ -64,10 +65,15 @@ def test_training_that_was_killed_goes_on_to_the_same_result(seen, tmp_path, epo
     path = tmp_path / "kept"
     with pytest.raises(Killed):
         train(seen, "mlp", 110, 1, kill, checkpoint=path)
-    curve = Curve()
+    whole, curve, asked = Curve(), Curve(), []
+    unbroken = train(seen, "mlp", 110, 1, whole)
+    monkeypatch.setattr(training, "sampled", lambda *args: asked.append(1) or sampled(*args))
     again = train(seen, "mlp", 110, 1, curve, checkpoint=path)
-    assert curve.epochs[0].number == (epoch // 25) * 25 + 1
-    assert np.array_equal(again.theta, train(seen, "mlp", 110, 1).theta)
+    kept = epoch // 25 * 25
+    judged = sum(number % 25 == 0 or number == 110 for number in range(kept + 1, 111))
+    assert len(asked) == 110 - kept + judged + 1
+    assert np.array_equal(again.theta, unbroken.theta)
+    assert curve.epochs == whole.epochs
 
 
 @pytest.mark.parametrize("change", ["seed", "epochs", "generator", "bytes"])
@@ -86,13 +92,15 @@ def test_a_checkpoint_that_cannot_be_written_says_so(seen, tmp_path):
         train(seen, "mlp", 25, 1, checkpoint=tmp_path / "nowhere" / "kept")
 
 
-def test_training_stops_when_what_is_held_back_comes_no_nearer():
+def test_training_stops_when_what_is_held_back_comes_no_nearer(tmp_path):
     rng = np.random.default_rng(1)
     seen = evidence(rng)
     seen.histograms.shares[:] = rng.dirichlet(np.ones(14), 8).reshape(8, 7, 2)  # nothing to learn for the judge
-    curve = Curve()
-    train(seen, "mlp", 600, 0, curve)
+    curve, again = Curve(), Curve()
+    train(seen, "mlp", 600, 0, curve, checkpoint=tmp_path / "kept")
     assert 300 < curve.epochs[-1].number < 600
+    train(seen, "mlp", 600, 0, again, checkpoint=tmp_path / "kept")
+    assert again.epochs == curve.epochs
 
 
 class Own:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, RequestError
 from sfumato.privacy.accounting import delta_of, mu_of
 from sfumato.published.madl import (
     KNOWN_FAULTS,
@@ -188,7 +188,28 @@ class TestRelease:
         found = clustmix(np.random.default_rng(0), X, y, 2, 5.0, 1e-3, Setting(0.2))
         assert "as claimed by the paper, (5, 0.001)" in found.guarantee
         assert "does not hold" in found.guarantee
-        assert found.faults == KNOWN_FAULTS
+        assert found.faults == found.synthetic.faults == KNOWN_FAULTS
+
+    @pytest.mark.parametrize(
+        ("wrong", "named"),
+        [
+            ({"sigma_max": 0.0}, "sigma_max"),
+            ({"sigma_max": -1.0}, "sigma_max"),
+            ({"sigma_max": math.nan}, "sigma_max"),
+            ({"sigma_max": 0.1, "alpha": 1.5}, "alpha"),
+            ({"sigma_max": 0.1, "slices": 1.5}, "slices"),
+            ({"sigma_max": 0.1, "scaling": "none"}, "scaling"),
+        ],
+    )
+    def test_settings_that_mean_nothing_are_refused(self, wrong, named):
+        with pytest.raises(RequestError, match=named):
+            Setting(**wrong)
+
+    @pytest.mark.parametrize("label", [0.5, 2, -1])
+    def test_labels_that_are_no_class_are_refused(self, label):
+        X, y = two_clouds()
+        with pytest.raises(DataError, match="whole numbers from 0 to 1"):
+            clustmix(np.random.default_rng(0), X, np.where(y == 1, label, 0), 2, 5.0, 1e-3, Setting(0.2))
 
     def test_noise_goes_by_size(self):
         X, y = two_clouds(1_000)
@@ -244,7 +265,7 @@ class TestRelease:
 class TestAttack:
     def synthetic(self, means, y, sigma=0.1):
         y = np.array(y)
-        return Synthetic(np.array(means), y, np.array(means), np.full(len(y), 9), np.full(len(y), sigma), "none")
+        return Synthetic(np.array(means), y, np.array(means), np.full(len(y), 9), np.full(len(y), sigma), "none", ())
 
     def test_another_order_is_no_move(self):
         here = self.synthetic([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]], [0, 0, 1])

@@ -124,6 +124,12 @@ def test_the_least_noise_in_units_of_the_sensitivity(frame, width, slices, sigma
     assert found == pytest.approx(sigma, rel=5e-3)
 
 
+def test_a_release_says_what_it_is():
+    release = Slicing()(rng(), np.zeros((3, 2)), 1.0)
+    assert release.guarantee.startswith("guarantee: as claimed by the paper")
+    assert any("seeds the generator" in fault for fault in release.faults)
+
+
 def test_constant_columns_and_no_rows():
     rows = np.column_stack((np.full(10, 0.5), np.zeros(10)))
     release = Slicing()(rng(), rows, 0.0)
@@ -138,6 +144,8 @@ def test_constant_columns_and_no_rows():
     ("change", "message"),
     [
         ({"slices": 0}, "at least one direction"),
+        ({"slices": 2.5}, "whole number"),
+        ({"slices": math.nan}, "whole number"),
         ({"radius": 0.0}, "radius is 0.0"),
         ({"radius": math.inf}, "radius is inf"),
         ({"frame": "skew"}, "one of orthonormal, independent"),

@@ -55,6 +55,10 @@ class Anonymize(Protocol):
     def guarantee(self) -> str:
         """What is claimed for such points."""
 
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is known to be wrong with the claim."""
+
     def __call__(self, rng: np.random.Generator, X: FloatArray, member: IntArray, clusters: int) -> Mixtures:  # noqa: N803
         """The points."""
 
@@ -68,6 +72,7 @@ class Synthetic(NamedTuple):
     sizes: IntArray
     sigmas: FloatArray
     guarantee: str
+    faults: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,8 @@ class ThreeA:
 
     def __call__(self, rng: np.random.Generator, X: FloatArray, y: IntArray, classes: int) -> Synthetic:  # noqa: N803
         """Points for records within [0, 1]. A region or class with fewer records than `smallest` has none."""
+        if not np.issubdtype(y.dtype, np.integer) or (y < 0).any() or (y >= classes).any():
+            raise DataError(f"labels must be whole numbers from 0 to {classes - 1}")
         found: list[tuple[int, Mixtures]] = []
         for region in regions(rng, X, self.slices):
             found += self._of_region(rng, X[region], y[region], classes)
@@ -95,7 +102,7 @@ class ThreeA:
         points, means, sizes, sigmas = (np.concatenate(parts) for parts in zip(*(m for _, m in found), strict=True))
         kept = ~np.isnan(sigmas)
         arrays = (points[kept], labels[kept], means[kept], sizes[kept], sigmas[kept])
-        return Synthetic(*arrays, self.anonymize.guarantee)
+        return Synthetic(*arrays, self.anonymize.guarantee, self.anonymize.faults)
 
     def _of_region(
         self,

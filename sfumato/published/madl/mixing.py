@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.published.madl.faults import KNOWN_FAULTS
 from sfumato.published.madl.framework import Mixtures
 from sfumato.published.madl.noise import noise
 
@@ -30,6 +31,11 @@ class ClusterMixing:
             f"guarantee: as claimed by the paper, ({self.epsilon:g}, {self.delta:g})-differential privacy for one "
             "replaced record. The claim does not hold: for study only."
         )
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """See `Anonymize`."""
+        return KNOWN_FAULTS
 
     def __call__(self, rng: np.random.Generator, X: FloatArray, member: IntArray, clusters: int) -> Mixtures:  # noqa: N803
         """See `Anonymize`."""

@@ -1,14 +1,15 @@
 """ClustMix, all of it: algorithm 2, and the search around it."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import BudgetError, DataError
+from sfumato.errors import BudgetError, DataError, RequestError
 from sfumato.published.madl.clustering import gmm_constrained
-from sfumato.published.madl.faults import KNOWN_FAULTS
 from sfumato.published.madl.framework import Synthetic, ThreeA
 from sfumato.published.madl.inducing_points import KernelInducingPoints, no_adaptation
 from sfumato.published.madl.mixing import ClusterMixing
@@ -33,6 +34,16 @@ class Setting:
     slices: int = 0
     scaling: Scaling = "min-max"
 
+    def __post_init__(self) -> None:
+        if not 0 < self.sigma_max < math.inf:
+            raise RequestError(f"sigma_max is {self.sigma_max!r}; it must be a number above 0")
+        if self.alpha is not None and not 0 <= self.alpha <= 1:
+            raise RequestError(f"alpha is {self.alpha!r}; it must lie between 0 and 1, or be None")
+        if not isinstance(self.slices, int | np.integer) or self.slices < 0:
+            raise RequestError(f"slices is {self.slices!r}; it must be a whole number, 0 or more")
+        if self.scaling not in get_args(Scaling):
+            raise RequestError(f"scaling is {self.scaling!r}; it must be one of {', '.join(get_args(Scaling))}")
+
 
 @dataclass(frozen=True, eq=False)
 class PublishedPoints:
@@ -41,12 +52,16 @@ class PublishedPoints:
     synthetic: Synthetic
     scale: Scaled
     setting: Setting
-    faults: tuple[str, ...] = KNOWN_FAULTS
 
     @property
     def guarantee(self) -> str:
         """What the paper says, and what is to be thought of it."""
         return self.synthetic.guarantee
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with it."""
+        return self.synthetic.faults
 
 
 def clustmix(
@@ -64,8 +79,8 @@ def clustmix(
         None. The paper claims (epsilon, delta)-differential privacy for one replaced record; the result carries the
         claim and its faults. `rng` may be seeded: nothing here keeps a secret.
     Edge cases
-        Rows that are not finite: `DataError`. No class with enough records for a mixture: `DataError`; one class with
-        too few has no points. A budget for which (8) has no solution: `BudgetError`.
+        Rows that are not finite, labels that are not whole: `DataError`. No class with enough records for a mixture:
+        `DataError`; one class with too few has no points. A budget for which (8) has no solution: `BudgetError`.
     """
     _check_finite(X)
     smallest = smallest_mixture(epsilon, delta, setting.sigma_max, classes, X.shape[1])

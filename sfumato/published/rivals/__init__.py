@@ -1,4 +1,4 @@
-"""The rivals of 3A, each as its own authors published it, behind one interface.
+"""The rivals of 3A behind one interface, as their authors published them but for what each says of itself.
 
     DPMix      noisy means of a few random records                                  Lee et al. 2019
     DP-MERF    a generator that matches a noisy mean embedding                      Harder et al. 2021

@@ -10,7 +10,7 @@ restarts. But noise is added to every record and not to a sum of them, so it doe
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from sfumato.published.rivals.layout import Layout
 Angles = Literal["orthonormal", "independent"]
 MOST_SLICES = 20
 """Of a wide row, where their number is not given."""
+DIRECTIONS = "Directions must be unknown until the records are fixed. Who seeds the generator knows them before."
+NUMBER = "The number of records is public: each has its row in the release."
+ROUNDING = "Noise is of floating-point numbers: what their last digits tell is not counted."
 _BELOW_ONE = 1 - 2.0**-48  # so that a clipped row is inside the ball after rounding
 
 
@@ -32,6 +35,13 @@ class NoisySlices:
     directions: FloatArray
     values: FloatArray
     sigma: float
+
+    guarantee: ClassVar[str] = (
+        "guarantee: as claimed by the paper on the slicing mechanism, any (epsilon, delta) for which `Slicing.sigma` "
+        "is no greater than this sigma, for one replaced record. Nothing in this package has been checked as a release "
+        "has: for study only."
+    )
+    faults: ClassVar[tuple[str, ...]] = (DIRECTIONS, NUMBER, ROUNDING)
 
 
 @dataclass(frozen=True)
@@ -60,8 +70,8 @@ class Slicing:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        if self.slices is not None and self.slices < 1:
-            raise RequestError(f"slices is {self.slices}; at least one direction is needed")
+        if self.slices is not None and (not isinstance(self.slices, int | np.integer) or self.slices < 1):
+            raise RequestError(f"slices is {self.slices!r}; it must be a whole number, at least one direction")
         if not 0 < self.radius < math.inf:
             raise RequestError(f"radius is {self.radius}; it must be a number above 0, say 1")
         if self.frame not in get_args(Angles):

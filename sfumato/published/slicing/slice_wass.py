@@ -16,8 +16,7 @@ from sfumato.privacy.accounting import Budget
 from sfumato.published.rivals.interface import BOUNDS, Generated, Table, Tensor, claim
 from sfumato.published.rivals.layout import Layout
 from sfumato.published.slicing.bounds import bernstein
-from sfumato.published.slicing.mechanism import Slicing
-from sfumato.published.slicing.sliced_divergence import DIRECTIONS, NUMBER
+from sfumato.published.slicing.mechanism import DIRECTIONS, NUMBER, Slicing
 from sfumato.published.slicing.training import Training, rows_from_slices
 
 Noise = Literal["published", "exact"]

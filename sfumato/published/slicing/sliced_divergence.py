@@ -10,14 +10,12 @@ from sfumato.privacy.accounting import Budget
 from sfumato.published.rivals.interface import BOUNDS, Generated, Table, Tensor, claim
 from sfumato.published.rivals.layout import Layout
 from sfumato.published.slicing.divergence import Gradient, divergence_called, loss
-from sfumato.published.slicing.mechanism import Slicing
+from sfumato.published.slicing.mechanism import DIRECTIONS, NUMBER, Slicing
 from sfumato.published.slicing.ratio import Estimator, LeastSquares, MomentMatching
 from sfumato.published.slicing.training import Training, rows_from_slices
 
 Fit = Literal["least squares", "moment matching"]
 ESTIMATORS: dict[Fit, Estimator] = {"least squares": LeastSquares(), "moment matching": MomentMatching()}
-DIRECTIONS = "Directions must be unknown until the records are fixed. Who seeds the generator knows them before."
-NUMBER = "The number of records is public: each has its row in the release."
 FAULTS = (
     BOUNDS,
     (
