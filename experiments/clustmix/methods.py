@@ -39,7 +39,7 @@ def real(task: str, rows: Rows, seed: int, quick: bool) -> float:  # noqa: ARG00
 
 
 def rival(method: Rival) -> Method:
-    """A rival at its default setting, which was chosen on a table that is none of these."""
+    """A rival at its default setting, which was chosen on a table that is none of these (the page says more)."""
 
     def run(task: str, rows: Rows, seed: int, quick: bool) -> float:  # noqa: ARG001
         split = rows.split(seed).filled()

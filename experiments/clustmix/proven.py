@@ -15,7 +15,8 @@ from experiments.tables import split as split_task
 from sfumato.evaluate.learners import design
 from sfumato.evaluate.records import read_all, values_of
 
-ROWS = 20_000  # of wide tables
+ROWS = 20_000  # drawn from releases of wide tables: any number can be
+ADJACENCY = "replace"  # what ClustMix and most rivals claim to protect: one replaced record
 
 
 class Proven(NamedTuple):
@@ -34,7 +35,8 @@ def proven(name: str, seed: int) -> Proven:
 def _narrow(name: str, seed: int) -> Proven:
     one, schema = task(name), task(name).schema
     train, test = split_task(one, seed)
-    release = sfumato.release(train, schema, epsilon=EPSILON, delta=delta_of(name, len(train)), ledger=None)
+    delta = delta_of(name, len(train))
+    release = sfumato.release(train, schema, epsilon=EPSILON, delta=delta, adjacency=ADJACENCY, ledger=None)
     drawn = release.model.sample(release.size, np.random.default_rng(seed))
     made, held_out = values_of(drawn, schema), read_all(test, schema)
     truth, target = values_of(held_out, schema), str(schema.target)
@@ -52,7 +54,9 @@ def _wide(name: str, seed: int) -> Proven:
         "y", pa.array(split.y)
     )
     delta = delta_of(name, len(split.y))
-    release = sfumato.release(table, data.schema(), epsilon=EPSILON, delta=delta, mechanism="subspace", ledger=None)
+    release = sfumato.release(
+        table, data.schema(), epsilon=EPSILON, delta=delta, adjacency=ADJACENCY, mechanism="subspace", ledger=None
+    )
     drawn = release.sample(ROWS, seed=seed, frame="arrow")
     made = np.column_stack([drawn.column(column).to_numpy() for column in data.columns])
     learnt = told(name, made, drawn.column("y").to_numpy(), test, data.classes)
