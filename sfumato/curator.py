@@ -16,6 +16,7 @@ from sfumato.privacy.adjacency import Adjacency
 from sfumato.privacy.noise import Noise
 from sfumato.privacy.spending import Purse
 from sfumato.sources import Source
+from sfumato.sources.discretion import discreet
 from sfumato.statistics import Statistic
 
 _NOTHING = np.zeros(0, dtype=np.int32)
@@ -51,9 +52,7 @@ class Curator:
         """
         if not set(names) <= self._public:
             raise RequestError("these columns are private, and are not let out as they are")
-        batches = list(self._source.batches(tuple(names)))
-        codes = {name: np.concatenate([batch.codes[name] for batch in batches] or [_NOTHING]) for name in names}
-        return Batch(sum(batch.rows for batch in batches), codes)
+        return _read(self._source, tuple(names))
 
     def measure(self, statistic: Statistic, mu: float) -> Measurement:
         """The sum of `statistic` over the records, with the Gaussian noise that makes it mu-GDP.
@@ -79,3 +78,11 @@ class Curator:
         measurement = Measurement(statistic, mu, sigma, total + np.concatenate(noise))
         self._measurements.append(measurement)
         return measurement
+
+
+@discreet
+def _read(source: Source, names: tuple[str, ...]) -> Batch:
+    """All records in one batch. Storage that breaks on the way may quote any cell, of other columns too."""
+    batches = list(source.batches(names))
+    codes = {name: np.concatenate([batch.codes[name] for batch in batches] or [_NOTHING]) for name in names}
+    return Batch(sum(batch.rows for batch in batches), codes)

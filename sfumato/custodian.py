@@ -1,13 +1,14 @@
 """What a custodian runs: from a private table and a schema to a release."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, get_args
+from uuid import uuid4
 
 from sfumato.curator import Curator
-from sfumato.errors import RequestError
+from sfumato.errors import LedgerError, RequestError
 from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.mechanisms.subspace import is_wide
 from sfumato.privacy.accounting import Budget
@@ -72,38 +73,50 @@ def release(
     noise = SecureNoise() if seed is None else SeededNoise(seed)
     path = default_path() if ledger == "default" else ledger
     book = Ledger(path) if isinstance(path, str | Path) else path
-    with closing(open_source(data, schema, noise.key())) as source:
-        detail = {**asdict(budget), "mechanism": chosen, "seeded": not noise.private}
+    reservation, mark = None, uuid4().hex
+    with (
+        counted(book, schema.name, budget, lambda: reservation is not None or entered(book, mark)),
+        closing(open_source(data, schema, noise.key())) as source,
+    ):
+        detail = {**asdict(budget), "mechanism": chosen, "seeded": not noise.private, "release": mark}
         unit = schema.unit.column if schema.unit else None
         reservation = book.reserve(schema.name, adjacency, budget.units, detail, unit) if book else None
-        with counted(book, schema.name, budget):
-            public = schema.features if schema.public_features else ()
-            curator = Curator(source, adjacency, Purse(budget.units, budget.records), noise, public)
-            model = MECHANISMS[chosen].release(curator, plan, progress)
-            statement = PrivacyStatement.of(
-                curator.measurements,
-                dataset=schema.name,
-                mechanism=chosen,
-                adjacency=adjacency,
-                budget=budget,
-                seeded=not noise.private,
-                reservation=reservation.hash if reservation else None,
-                unit=schema.unit,
-            )
-            if book and reservation:
-                book.commit(reservation, statement.hash)
+        public = schema.features if schema.public_features else ()
+        curator = Curator(source, adjacency, Purse(budget.units, budget.records), noise, public)
+        model = MECHANISMS[chosen].release(curator, plan, progress)
+        statement = PrivacyStatement.of(
+            curator.measurements,
+            dataset=schema.name,
+            mechanism=chosen,
+            adjacency=adjacency,
+            budget=budget,
+            seeded=not noise.private,
+            reservation=reservation.hash if reservation else None,
+            unit=schema.unit,
+        )
+        if book and reservation:
+            book.commit(reservation, statement.hash)
         return Release(schema, source.header, statement, curator.measurements, model)
 
 
 @contextmanager
-def counted(book: Ledger | None, dataset: str, budget: Budget) -> Iterator[None]:
+def counted(
+    book: Ledger | None, dataset: str, budget: Budget, reserved: Callable[[], bool] = lambda: True
+) -> Iterator[None]:
     """Whatever stops a release after it was reserved says that it counts: an error, Ctrl-C, the end of the process."""
     try:
         yield
     except BaseException as error:
-        if book:
+        if book and reserved():
             error.add_note(spent_note(book, dataset, budget))
         raise
+
+
+def entered(book: Ledger | None, mark: str) -> bool:
+    """Whether the ledger holds the reservation with this mark. Ctrl-C may come when it is written and not yet known."""
+    with suppress(LedgerError):
+        return book is not None and any(mark in entry.detail for entry in book.entries())
+    return False
 
 
 def spent_note(book: Ledger, dataset: str, budget: Budget) -> str:

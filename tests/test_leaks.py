@@ -6,6 +6,7 @@ import subprocess
 import sys
 import traceback
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pytest
 import sfumato
 from sfumato.encoding import codes, lists, reading, scales
 from sfumato.errors import DataError, SfumatoError
+from sfumato.schema import Schema
 from sfumato.sources import batches, discretion
 from sfumato.statistics import Cells
 from tests.conftest import make_table
@@ -85,6 +87,24 @@ def test_an_error_among_the_rows_quotes_nothing(owner, name, kind, schema, tmp_p
         monkeypatch.setattr(codes, "_codes_like", codes._codes_like.__wrapped__)  # no codes from before
     error = check_nothing_is_told(lambda: sfumato.release(data, schema, epsilon=1.0, ledger=None))
     assert isinstance(error, DataError)
+
+
+@pytest.mark.parametrize("mechanism", ["tables", "mixture"])
+def test_nor_does_one_while_public_features_are_read(mechanism, tmp_path):
+    """The target is private all the same, and a query may fail on it."""
+    columns = [{"name": name, "type": "number", "bounds": [0, 50]} for name in "xz"]
+    columns.append({"name": "y", "type": "category", "values": ["0", "1"]})
+    content = {"sfumato": 1, "name": "t", "columns": columns, "target": "y", "public_features": True}
+    with duckdb.connect(tmp_path / "t.duckdb") as connection:
+        connection.execute(
+            f"create table t as select i % 50 x, i % 40 z, if(i = 7, '{TOKEN}', '1') y from range(300) as rows(i)"
+        )
+    data = sfumato.Database(tmp_path / "t.duckdb", query="select * from t where cast(y as int) >= 0")
+    schema = Schema.from_content(content)
+    settings = {"epsilon": 1.0, "adjacency": "label", "mechanism": mechanism}
+    error = check_nothing_is_told(lambda: sfumato.release(data, schema, **settings))
+    assert isinstance(error, DataError)
+    assert "counts epsilon 1" in error.__notes__[0]
 
 
 def test_the_error_is_the_same_on_neighbours(schema, monkeypatch):

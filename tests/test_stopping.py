@@ -7,14 +7,18 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pyarrow.parquet
 import pytest
 
 import sfumato
+from sfumato import custodian
 from sfumato.curator import Curator
+from sfumato.errors import LedgerError
 from sfumato.mechanisms import tables
 from sfumato.privacy.ledger import Ledger
 from sfumato.receiver import Release
+from sfumato.sklearn import PrivateGaussianMixture
 from sfumato.sources import batches, people
 from tests.conftest import MIXED, make_table
 from tests.test_cli import flat, release, run
@@ -63,6 +67,51 @@ def test_a_fault_after_the_reservation_counts(place, monkeypatch, stage, fault):
     assert SPENT in flat(done.stderr)
     assert "No bundle was written" in flat(done.stderr)
     check_nothing_is_left(place)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_after_the_books_are_closed_counts(place, monkeypatch, fault):
+    """While the table is closed: all is done, and lost."""
+    error, code, words = FAULTS[fault]
+
+    def opened(*words):
+        source = open_source(*words)
+        source.close = broken(error)
+        return source
+
+    open_source = custodian.open_source
+    monkeypatch.setattr(custodian, "open_source", opened)
+    done = release(place)
+    assert (done.exit_code, words in done.stderr) == (code, True), done.stderr
+    assert flat(done.stderr).count(SPENT) == 1
+    check_nothing_is_left(place)
+
+
+def test_ctrl_c_while_the_ledger_is_written(place, monkeypatch):
+    """What it says is what the ledger holds, whether or not the entry was there already."""
+    append = Ledger._append
+
+    def too_late(*words):
+        append(*words)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "_append", broken(KeyboardInterrupt))
+        assert flat(release(place).stderr) == "error: stopped by Ctrl-C."
+        assert Ledger(place / "ledger.sqlite").entries() == []
+    monkeypatch.setattr(Ledger, "_append", too_late)
+    done = release(place)
+    assert done.exit_code == 130
+    assert flat(done.stderr).count(SPENT) == 1
+    check_nothing_is_left(place)
+
+
+def test_a_ledger_that_is_lost_on_the_way(place, monkeypatch):
+    for name in ("commit", "entries"):
+        monkeypatch.setattr(Ledger, name, broken(lambda: LedgerError("the disk is gone")))
+    done = release(place)
+    assert done.exit_code == 2
+    assert SPENT in flat(done.stderr)
 
 
 def test_a_fault_before_the_reservation_costs_nothing(place, monkeypatch):
@@ -127,9 +176,31 @@ def test_in_python_the_error_carries_the_words(place, monkeypatch):
     assert not hasattr(stopped.value, "__notes__")
 
 
+@pytest.mark.parametrize("stage", ["_append", "commit"])
+def test_an_estimator_that_buys_its_bounds_says_so_too(tmp_path, monkeypatch, stage):
+    """Ctrl-C right after the ledger was written, of the reservation or of its end."""
+    work = getattr(Ledger, stage)
+
+    def too_late(*words):
+        work(*words)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ledger, stage, too_late)
+    estimator = PrivateGaussianMixture(
+        epsilon=1.0, delta=1e-6, bounds="buy", classes=[0, 1], dataset="mixed", ledger=tmp_path / "l.sqlite"
+    )
+    rng = np.random.default_rng(0)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        estimator.fit(rng.normal(size=(200, 2)), rng.integers(2, size=200))
+    (note,) = stopped.value.__notes__
+    assert SPENT in note
+
+
 def test_the_next_release_is_held_against_what_was_spent(place, monkeypatch):
     run("ledger", "set-limit", "mixed", "--epsilon", "1")
     with monkeypatch.context() as patch:
         patch.setattr(Curator, "measure", broken(KeyboardInterrupt))
         assert release(place).exit_code == 130
-    assert release(place).exit_code == 3
+    refused = release(place)
+    assert refused.exit_code == 3
+    assert "as spent" not in flat(refused.stderr)

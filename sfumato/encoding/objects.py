@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _OUT_OF_REACH = 10**19  # every whole number beyond is clamped like this one; Python refuses to print the longest
-_WHOLE = 2.0**63  # floats beyond are written with an exponent
 _LONGEST = 4_000  # digits of a number that is written out
 
 
@@ -43,7 +42,7 @@ def id_of_object(value: object) -> bytes | None:
 
     Formal guarantees
         Objects of one kind that differ have different ids: nothing is rounded, clamped or replaced. A whole number is
-        its digits, of whatever kind it is.
+        its digits, of whatever kind it is; a float with a fraction is the shortest digits that name it in its kind.
     """
     if value is None or _is_missing(value):
         return None
@@ -72,9 +71,11 @@ def _digits(number: int) -> str:
 
 
 def _id_of_float(number: "float | np.floating[Any]") -> str:
-    if number.is_integer() and abs(int(number)) < _WHOLE:
-        return str(int(number))
-    written: str = pc.cast(pa.scalar(float(number)), pa.string()).as_py()
+    if number.is_integer():
+        return _digits(int(number))
+    if float(number) != number:  # a long double that lies between two floats
+        return "/".join(map(_digits, number.as_integer_ratio()))
+    written: str = pc.cast(pa.scalar(float(str(number))), pa.string()).as_py()  # of a float32 0.1 it is 0.1
     return written
 
 

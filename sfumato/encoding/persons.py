@@ -1,5 +1,6 @@
 """Whose record it is, as bytes: the same person has the same bytes whatever type an id is stored in."""
 
+import decimal
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,8 @@ import pyarrow.compute as pc
 from sfumato.encoding.objects import id_of_object
 from sfumato.encoding.reading import family
 
-_WHOLE = 2.0**63
+_WHOLE = 2.0**63  # whole floats below are 64-bit integers
+_WRITTEN_OUT = r"\A(?:-0|-?[0-9]+\.0+|-?[0-9](?:\.[0-9]+)?e\+[0-9]{2,3})\z"
 
 
 def person_type_fits(storage: pa.DataType) -> bool:
@@ -24,7 +26,8 @@ def persons(array: pa.Array) -> pa.LargeBinaryArray:
     """The id of each record as bytes; null where nobody is named: null, NaN and empty text.
 
     A whole number is its digits, whether it is stored as an integer, a float, a decimal or text; text may have written
-    it as 17.0, as pandas does where an id is missing elsewhere in the column. Other values keep themselves apart.
+    it as 17.0 or 1.7e+16, as pandas does where an id is missing elsewhere in the column. Other values keep themselves
+    apart.
     """
     if isinstance(array, pa.ExtensionArray):
         named = array.type.extension_name == "arrow.uuid"
@@ -32,11 +35,11 @@ def persons(array: pa.Array) -> pa.LargeBinaryArray:
     if pa.types.is_dictionary(array.type):
         return persons(array.dictionary).take(pc.cast(array.indices, pa.int64()))
     if pa.types.is_floating(array.type):
-        return _named(_digits_of_floats(pc.cast(array, pa.float64())))
+        return _digits_of_floats(array)
     if pa.types.is_decimal(array.type):
-        return _each(array, id_of_object)
+        return _each(_wide(array), id_of_object)
     if pa.types.is_fixed_size_binary(array.type):
-        return _named(pc.cast(array, pa.binary()))
+        return _named(_whole_numbers(pc.cast(array, pa.binary())))
     return _named(_whole_numbers(array) if family(array.type) == "text" else _text(array))
 
 
@@ -45,21 +48,40 @@ def _text(array: pa.Array) -> pa.Array:
     return pc.cast(day, pa.string())
 
 
-def _digits_of_floats(numbers: pa.Array) -> pa.Array:
+def _digits_of_floats(numbers: pa.Array) -> pa.LargeBinaryArray:
     """Floats that are whole are written as integers; pandas makes floats of integers where one is missing."""
-    values = pc.fill_null(numbers, np.nan).to_numpy(zero_copy_only=False)
-    whole = (np.abs(values) < _WHOLE) & (np.floor(values) == values)
-    integers = pc.cast(pa.array(np.where(whole, values, 0.0).astype(np.int64)), pa.string())
-    others = pc.cast(pa.array(values, mask=np.isnan(values)), pa.string())
-    return pc.if_else(pa.array(whole), integers, others)
+    values = numbers.to_numpy(zero_copy_only=False)
+    size = np.abs(values.astype(np.float64))
+    whole = (size < _WHOLE) & (np.floor(size) == size)
+    digits = pc.cast(pa.array(np.where(whole, values, 0).astype(np.int64)), pa.string())
+    others, places = np.unique(values[~whole], return_inverse=True)
+    names = pa.array(map(id_of_object, others), pa.large_binary())
+    return pc.replace_with_mask(pc.cast(digits, pa.large_binary()), pa.array(~whole), names.take(pa.array(places)))
 
 
 def _whole_numbers(text: pa.Array) -> pa.Array:
     """17 for 17.0, whoever wrote it so; other text as it is."""
     found = pc.cast(text, pa.large_binary())
-    if not pc.any(pc.match_substring(found, ".0")).as_py():
+    written_out = pc.match_substring_regex(found, _WRITTEN_OUT)
+    if not pc.any(written_out).as_py():
         return found
-    return pc.replace_substring_regex(found, r"\A(-?[0-9]+)\.0+\z", r"\1")
+    return pc.replace_with_mask(found, written_out, _each(found.filter(written_out), _plainly))
+
+
+def _plainly(text: bytes) -> bytes | None:
+    """The digits of a number that has a dot or an exponent. The shortest text of a float means that float."""
+    if b"e" not in text:
+        digits = text.partition(b".")[0]
+        return b"0" if digits == b"-0" else digits
+    written = text.decode()
+    number = float(written)
+    return id_of_object(number if repr(number) == written else decimal.Decimal(written))
+
+
+def _wide(decimals: pa.Array) -> pa.Array:
+    """Arrow cannot look values up among decimals of 32 and 64 bits."""
+    kind = decimals.type
+    return pc.cast(decimals, pa.decimal128(kind.precision, kind.scale)) if kind.bit_width < 128 else decimals
 
 
 def _uuid(stored: bytes | None) -> bytes | None:

@@ -57,16 +57,20 @@ def held_against(release: Currency, limit: Currency) -> int | None:
 
     To replace a record is to remove one and add one, so mu-GDP for add-remove is 2 mu-GDP for replace (group privacy:
     Dong, Roth and Su 2019, theorem 2.14) and costs four times as much. To change a label is one way to replace.
-    Whatever happens to one record happens to its person, who has others before and after: that person is replaced. A
-    release by record bounds nobody's records, and promises nothing to persons.
+
+    A release by person, and one record. One that comes or goes, or takes another label, is of one person, who may have
+    others before and after: that person is replaced. One that is replaced may also take another id, and then two
+    persons are: one loses a record and one gains it. So against a limit by record under replace mu doubles once more.
+    A release by record bounds nobody's records, and promises nothing to persons.
     """
     if release == limit:
         return 1
     if limit.unit not in (None, release.unit):
         return None
+    persons = 2 if release.unit != limit.unit and limit.adjacency == Adjacency.REPLACE else 1
     if release.adjacency == Adjacency.ADD_REMOVE:
-        return 4
-    return 1 if limit.adjacency in (release.adjacency, Adjacency.LABEL) else None
+        return (2 * persons) ** 2
+    return persons**2 if limit.adjacency in (release.adjacency, Adjacency.LABEL) else None
 
 
 @dataclass(frozen=True)

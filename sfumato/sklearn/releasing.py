@@ -3,12 +3,13 @@
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.custodian import counted, release
+from sfumato.custodian import counted, entered, release
 from sfumato.measurement import Measurement
 from sfumato.mechanisms.mixture import plan_mixture
 from sfumato.privacy.accounting import Budget
@@ -93,27 +94,28 @@ def release_with_bought_bounds(records: Records, terms: Terms, share: float) -> 
     noise = SecureNoise() if terms.seed is None else SeededNoise(-1 - terms.seed)  # other noise than the mixture's
     path = default_path() if terms.ledger == "default" else terms.ledger
     book = Ledger(path) if isinstance(path, str | Path) else path
-    detail = {**asdict(budget), "mechanism": _BOTH, "seeded": not noise.private}
-    reserved = book.reserve(terms.dataset, adjacency, budget.units, detail) if book else None
-    reservation = reserved.hash if reserved else None
-
-    with counted(book, terms.dataset, budget):
+    reserved, mark = None, uuid4().hex
+    with counted(book, terms.dataset, budget, lambda: reserved is not None or entered(book, mark)):
+        detail = {**asdict(budget), "mechanism": _BOTH, "seeded": not noise.private, "release": mark}
+        reserved = book.reserve(terms.dataset, adjacency, budget.units, detail) if book else None
+        reservation = reserved.hash if reserved else None
         bounds, bought = buy_bounds(records.X, purchase, adjacency, noise)
         made = _mixture(records, terms, bounds, purchase.rest, None)
-    before = Before(what="bounds that were bought from the same records", units=purchase.units, epsilon=budget.epsilon)
-    known = made.statement.model_copy(update={"reservation": reservation, "before": before})
-    made = replace(made, statement=known)
-    statement = PrivacyStatement.of(
-        (*bought, *made.measurements),
-        dataset=terms.dataset,
-        mechanism=_BOTH,
-        adjacency=adjacency,
-        budget=budget,
-        seeded=not noise.private,
-        reservation=reservation,
-    )
-    if book and reserved:
-        book.commit(reserved, statement.hash)
+        what = "bounds that were bought from the same records"
+        before = Before(what=what, units=purchase.units, epsilon=budget.epsilon)
+        known = made.statement.model_copy(update={"reservation": reservation, "before": before})
+        made = replace(made, statement=known)
+        statement = PrivacyStatement.of(
+            (*bought, *made.measurements),
+            dataset=terms.dataset,
+            mechanism=_BOTH,
+            adjacency=adjacency,
+            budget=budget,
+            seeded=not noise.private,
+            reservation=reservation,
+        )
+        if book and reserved:
+            book.commit(reserved, statement.hash)
     return Released(made, statement, bounds, bought)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.dataset
@@ -90,10 +90,15 @@ def _of_parquet(files: list[Place], schema: Schema) -> StreamSource:
 
 def _parquet(file: Place) -> _Parquet:
     try:
-        metadata = pyarrow.parquet.read_metadata(file.path, filesystem=file.system)
-        return _Parquet(file, metadata.schema.to_arrow_schema(), metadata.num_row_groups)
+        with _open_parquet(file) as opened:
+            return _Parquet(file, opened.schema_arrow, opened.num_row_groups)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{file} cannot be read as Parquet ({type(error).__name__}); check the file") from None
+
+
+def _open_parquet(file: Place, **how: Any) -> pyarrow.parquet.ParquetFile:
+    """Moments of 96 bits, as Spark once wrote them, are read as microseconds: nanoseconds end in the year 2262."""
+    return pyarrow.parquet.ParquetFile(file.path, filesystem=file.system, coerce_int96_timestamp_unit="us", **how)
 
 
 def _read_parquet(stored: list[_Parquet], names: tuple[str, ...]) -> Parts:
@@ -109,9 +114,7 @@ def _batches(stored: _Parquet, names: tuple[str, ...], group: int | None = None)
     Text stays a dictionary where the file has one, so that each word is looked up once.
     """
     texts = [name for name in names if family(stored.storage.field(name).type) == "text"]
-    with pyarrow.parquet.ParquetFile(
-        stored.file.path, filesystem=stored.file.system, read_dictionary=texts, pre_buffer=False, buffer_size=1 << 20
-    ) as opened:
+    with _open_parquet(stored.file, read_dictionary=texts, pre_buffer=False, buffer_size=1 << 20) as opened:
         yield from opened.iter_batches(
             batch_size=rows_at_once(len(names)),
             columns=list(names),

@@ -1,5 +1,6 @@
 """Files here and in the cloud, by pyarrow's own file systems: `s3://`, `gs://`, `abfs://`, `hdfs://`, `file://`."""
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -12,6 +13,7 @@ from sfumato.errors import DataError, RequestError
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _PASSWORD = re.compile(r"//.*:.*@", re.DOTALL)  # a key may hold a slash, so the path is no end of it
+_NEARLY = re.compile(r"://|:.*@|(?:^|[\s;?&])\w*(?:pass|pwd|secret|token|key)\w*\s*=", re.DOTALL | re.IGNORECASE)
 _OPTIONS = {  # of pyarrow's addresses: those that say where and how, and never who
     *("region", "scheme", "endpoint_override", "connect_timeout", "request_timeout", "retry_limit_seconds"),
     *("project_id", "enable_tls", "blob_storage_authority", "dfs_storage_authority", "replication", "buffer_size"),
@@ -29,6 +31,7 @@ def refuse_credentials(address: str) -> None:
 
     A question mark of Spark's wild cards begins no options: what then has an equals sign is a folder.
     """
+    refuse_strange(address)
     options = {name.lower() for name, _ in parse_qsl(address.partition("?")[2]) if "/" not in name}
     if _PASSWORD.search(address) or options - _OPTIONS:
         raise RequestError(
@@ -37,8 +40,24 @@ def refuse_credentials(address: str) -> None:
         )
 
 
+def refuse_strange(where: str | Path) -> None:
+    """What is nearly an address, such as `jdbc:...` or `host=h password=p`, is no path to be quoted in an error."""
+    if _is_strange(str(where)):
+        raise RequestError(
+            "what is given is no path here, and looks like the address of a server in a form that is not read; give a "
+            "path, an address such as s3://bucket/rows, or postgresql://user@host/database, without a password"
+        )
+
+
+def _is_strange(where: str) -> bool:
+    nearly = not is_address(where) and _NEARLY.search(where) is not None
+    return nearly and not os.path.exists(where)  # noqa: PTH110 - a path that is too long raises, and is quoted
+
+
 def shown(address: str) -> str:
     """An address as errors quote it: without a user and without options."""
+    if _is_strange(address):
+        return "what is given"
     return re.sub(r"(?<=//).*@", "", address.partition("?")[0], flags=re.DOTALL) if is_address(address) else address
 
 
@@ -53,6 +72,7 @@ class Place:
     def of(cls, where: str | Path) -> "Place":
         """The place at a path or an address."""
         if not is_address(where):
+            refuse_strange(where)
             return cls(pyarrow.fs.LocalFileSystem(), str(where))
         refuse_credentials(str(where))
         try:

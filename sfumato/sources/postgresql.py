@@ -17,6 +17,11 @@ _BEGIN = (
     "set local idle_in_transaction_session_timeout to 0",  # a model may be fitted between two sums
     f"select set_config('client_encoding', {_ENCODING}, true)",
 )
+# Without zeros at the end of a fraction; trim_scale is newer than many servers.
+_DIGITS = (
+    "case scale({0}::numeric) when 0 then {0}::numeric::text "
+    "else rtrim(rtrim(nullif({0}::numeric, 'NaN')::text, '0'), '.') end"
+)
 
 
 class PostgreSQL:
@@ -69,7 +74,7 @@ class PostgreSQL:
         declared = (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
         if declared in ("numeric", "money"):
             if field.name == self._person:
-                return "nullif({}::numeric, 'NaN')::text", pa.string()
+                return _DIGITS, pa.string()
             return "{}::numeric::text", pa.float64()
         if declared == "uuid" or (family(field.type) == "text" and declared != "bytea"):
             return "{}::text", pa.string()

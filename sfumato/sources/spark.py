@@ -9,7 +9,8 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
+from contextlib import suppress
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from sfumato.sources.batches import ROWS_AT_ONCE
 from sfumato.sources.discretion import discreet
 from sfumato.sources.lottery import NUMBERS, Lottery, code_name
 from sfumato.sources.source import IntArray
-from sfumato.sources.spark_session import adaptive_cache, check_workers, collected, mapped
+from sfumato.sources.spark_session import adaptive_cache, check_workers, collected, mapped, silent
 from sfumato.sources.spark_workers import PIECE, PIECES, plain_name
 from sfumato.statistics import Statistic, size_of
 
@@ -61,10 +62,10 @@ class SparkSource:
         if schema.unit:
             work = partial(workers.drawn, text, key)
             lottery = Lottery(schema, schema.unit, key)
-            tickets = mapped(self._select(lottery.columns), work, workers.ticket_layout(lottery.layout))
+            read = self._records.select([self._columns[name] for name in lottery.columns])
+            tickets = mapped(read, work, workers.ticket_layout(lottery.layout))
             self._columns = {name: code_name(place) for place, name in enumerate(schema.by_name)}
-            with adaptive_cache(frame.sparkSession):
-                self._records = _chosen(tickets, schema.unit).select(list(self._columns.values())).persist()
+            self._records = _chosen(tickets, schema.unit).select(list(self._columns.values()))
             self._read = workers.from_codes
 
     @discreet
@@ -96,7 +97,8 @@ class SparkSource:
     def close(self) -> None:
         """See `Source`."""
         if self.unit:
-            self._records.unpersist()
+            with suppress(Exception), silent():  # a session that has ended keeps nothing
+                self._records.unpersist()
 
     @discreet
     def _codes(self, names: tuple[str, ...]) -> pa.Table:
@@ -104,7 +106,19 @@ class SparkSource:
         return collected(mapped(self._select(names), work, workers.codes_layout(len(names))))
 
     def _select(self, names: tuple[str, ...]) -> Any:
-        return self._records.select([self._columns[name] for name in names])
+        return self._kept.select([self._columns[name] for name in names])
+
+    @cached_property
+    def _kept(self) -> Any:
+        """The records, to be kept where they are chosen by lot.
+
+        What is kept Spark plans at once, and an expression that fails may then quote a value: only what is discreet may
+        ask.
+        """
+        if not self.unit:
+            return self._records
+        with silent(), adaptive_cache(self._records.sparkSession):
+            return self._records.persist()
 
 
 def _storage(frame: Any, schema: Schema) -> pa.Schema:

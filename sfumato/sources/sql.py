@@ -9,7 +9,13 @@ import pyarrow as pa
 
 from sfumato.errors import DataError, RequestError
 
-_END = re.compile(r"\s*(?:;\s*)*\Z")
+# Blanks, semicolons and comments are nothing; quotes of all kinds, and words, may hold what looks like them.
+_TOKEN = re.compile(
+    r"""(?P<nothing>\s+ | ; | --[^\r\n]* | /\*.*?\*/)
+    | [eE]'(?:[^'\\] | \\. | '')*' | '[^']*' | "[^"]*" | `[^`]*` | \[[^]'"]*\]
+    | (?P<tag>\$(?:[^\W\d]\w*)?\$).*?(?P=tag) | \w[\w$]* | .""",
+    re.DOTALL | re.VERBOSE,
+)
 _NAME = r'"(?:[^"]|"")+"|[^".]+'
 
 
@@ -57,8 +63,9 @@ def rows_of_table(table: str) -> str:
 
 
 def rows_of_query(query: str) -> str:
-    """What a query finds, as SQL. Its last line may be a comment, and semicolons may end it."""
-    return f"(\n{_END.sub('', query)}\n) as sfumato_rows"
+    """What a query finds, as SQL. Semicolons and comments may end it."""
+    end = max((token.end() for token in _TOKEN.finditer(query) if token["nothing"] is None), default=0)
+    return f"(\n{query[:end]}\n) as sfumato_rows"
 
 
 def select(expressions: Sequence[str], rows: str) -> str:

@@ -49,7 +49,17 @@ def test_python_objects_as_text(value, text):
     assert text_of_object(value) == text
 
 
-SEVENTEEN = [17, np.int8(17), 17.0, np.float32(17), decimal.Decimal("17.00"), decimal.Decimal("1.7E1"), "17", b"17"]
+SEVENTEEN = [
+    17,
+    np.int8(17),
+    17.0,
+    np.float32(17),
+    np.longdouble(17),
+    decimal.Decimal("17.00"),
+    decimal.Decimal("1.7E1"),
+    "17",
+    b"17",
+]
 
 
 @pytest.mark.parametrize("value", SEVENTEEN, ids=repr)
@@ -74,6 +84,10 @@ APART = [
     [decimal.Decimal("0.10"), decimal.Decimal("0.01"), decimal.Decimal("-0.1"), decimal.Decimal("1e-7")],
     [decimal.Decimal("1" * 40), decimal.Decimal("1" * 39 + "2")],
     [0.1, 0.1 + 2**-56, 1e300, float("inf"), -0.5],
+    [np.longdouble(2) ** 63 + 1, np.longdouble(2) ** 63 + 3, np.longdouble(2) ** 63 + 5],
+    [np.longdouble(1) / 3, np.nextafter(np.longdouble(1) / 3, np.longdouble(1)), 1 / 3, np.longdouble("1e4930")],
+    [np.longdouble("0.1"), np.longdouble(0.1), np.longdouble("inf"), -np.longdouble("0.1")],
+    [np.float32(0.1), np.nextafter(np.float32(0.1), np.float32(1)), np.float32(0.2)],
     [uuid.UUID(int=1), uuid.UUID(int=2)],
     [dt.date(2020, 1, 2), dt.datetime(2020, 1, 2, 3), dt.time(3)],
     [True, False],

@@ -4,8 +4,11 @@ import datetime as dt
 import decimal
 import uuid
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sfumato.encoding.persons import person_type_fits, persons
 
@@ -16,6 +19,9 @@ SAME = {
     "float64": pa.array([7.0, float("nan"), -3.0, 2.0**53 + 2]),
     "float32": pa.array([7.0, None, -3.0, 8.0], pa.float32()),
     "decimal": pa.array([decimal.Decimal("7.00"), None, decimal.Decimal("-3.00"), decimal.Decimal("8.50")]),
+    "decimal32": pa.array([decimal.Decimal("7.00"), None], pa.decimal32(7, 2)),
+    "decimal64": pa.array([decimal.Decimal("7.00"), None], pa.decimal64(12, 2)),
+    "float16": pa.array([7.0, None, float("nan")], pa.float16()),
     "text": pa.array(["7", "", "-3", "8"]),
     "bytes": pa.array([b"7", None, b"-3", b"\xff"]),
     "large text": pa.array(["7", None, "-3", "8"], pa.large_string()),
@@ -49,6 +55,51 @@ def test_text_that_writes_a_whole_number_as_a_float_names_the_same_person():
         assert persons(pa.array(written, storage)).to_pylist() == expected, storage
     assert persons(pa.array([b"\xff.0", b"\xfe.0", b"17.0"])).to_pylist() == [b"\xff.0", b"\xfe.0", b"17"]
     assert persons(pa.array(written).dictionary_encode()).to_pylist() == expected
+    fixed = pa.array([b"17.0", b"-0.0", b"\xff.00", None], pa.binary(4))
+    assert persons(fixed).to_pylist() == [b"17", b"0", b"\xff.00", None]
+
+
+EXPONENTS = {
+    "1.2345678901234568e+16": b"12345678901234568",
+    "-1e+16": b"-10000000000000000",
+    "4.611686018427388e+18": str(2**62).encode(),
+    "9.223372036854776e+18": str(2**63).encode(),
+    "1.700000000000000000e+01": b"17",
+    "1.2345678901234567891e+19": b"12345678901234567891",
+    "1e+999": b"1" + b"0" * 999,
+    "-0": b"0",
+    "-0.0": b"0",
+    "0.0": b"0",
+    "-00": b"-00",
+    "017.0": b"017",
+    "1e16": b"1e16",
+    "1E+16": b"1E+16",
+    "12e+16": b"12e+16",
+    "1e+1": b"1e+1",
+    "1e+16\n": b"1e+16\n",
+    "x1e+16": b"x1e+16",
+}
+
+
+def test_text_that_writes_a_large_number_with_an_exponent_names_the_same_person():
+    """As pandas writes floats from 10^16 on, and numpy all of them."""
+    for storage in (pa.string(), pa.binary()):
+        assert persons(pa.array([*EXPONENTS, None], storage)).to_pylist() == [*EXPONENTS.values(), None]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False).map(np.floor))
+def test_a_whole_float_is_one_person_as_a_number_as_an_integer_and_as_the_text_of_it(value):
+    digits = str(int(value))
+    assert persons(pa.array([value])).to_pylist() == [digits.encode()]
+    assert persons(pa.array([repr(float(value)), digits])).to_pylist() == [digits.encode()] * 2
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_a_float_is_its_shortest_digits(kind):
+    """As CSV files hold it."""
+    values = np.array([0.1, 2.5, -0.3, 0.1], kind)
+    assert persons(pa.array(values)).to_pylist() == [b"0.1", b"2.5", b"-0.3", b"0.1"]
+    assert len(persons(pa.array([kind(0.1), np.nextafter(kind(0.1), kind(1))])).unique()) == 2
 
 
 def test_days_and_uuids_name_persons():

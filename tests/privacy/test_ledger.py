@@ -2,6 +2,7 @@ import json
 import shutil
 import sqlite3
 import threading
+from itertools import combinations_with_replacement, product
 
 import pytest
 
@@ -169,12 +170,68 @@ def exchange(release_unit, limit_unit):
     ]
 
 
+HAVING = [labels for count in range(3) for labels in combinations_with_replacement("01", count)]
+SMALL = list(product(HAVING, repeat=2))  # of each of two persons the labels of their records
+
+
+def by_record(one, other, adjacency):
+    """Whether two small tables are neighbours by record; a record is an id and a label."""
+    records = [sorted((who, label) for who, labels in enumerate(table) for label in labels) for table in (one, other)]
+    gone, come = list(records[0]), list(records[1])
+    for record in records[0]:
+        if record in come:
+            gone.remove(record)
+            come.remove(record)
+    match adjacency:
+        case Adjacency.ADD_REMOVE:
+            return len(gone) + len(come) == 1
+        case Adjacency.REPLACE:
+            return len(gone) == len(come) == 1
+        case Adjacency.LABEL:
+            return len(gone) == len(come) == 1 and gone[0][0] == come[0][0]
+
+
+def by_person(one, other, adjacency):
+    """Whether two small tables are neighbours by person; nobody is there without a record."""
+    changed = [(mine, theirs) for mine, theirs in zip(one, other, strict=True) if mine != theirs]
+    match adjacency:
+        case Adjacency.ADD_REMOVE:  # somebody comes or goes
+            return len(changed) == 1 and () in changed[0]
+        case Adjacency.REPLACE:  # other records, more or fewer or none; or one goes and somebody new comes
+            swapped = len(changed) == 2 and [() in pair for pair in changed] == [True, True]
+            return len(changed) == 1 or (swapped and changed[0].index(()) != changed[1].index(()))
+        case Adjacency.LABEL:
+            return len(changed) == 1 and len(changed[0][0]) == len(changed[0][1])
+
+
+def apart(one, other, adjacency):
+    """How many changes by person lead from one table to another, found step by step; None where none do."""
+    reached, steps = {one}, 0
+    while other not in reached:
+        further = reached | {table for table in SMALL for here in reached if by_person(here, table, adjacency)}
+        if further == reached:
+            return None
+        reached, steps = further, steps + 1
+    return steps
+
+
 class TestPersons:
     """A person's promise is worth something to a record, a record's nothing to a person."""
 
     def test_what_a_release_by_person_gives_to_records(self):
-        """One record more or less replaces the records of its person."""
-        assert exchange("patient_id", None) == [[4, 4, 4], [None, 1, 1], [None, None, 1]]
+        """One record more or less replaces the records of its person; one that is replaced may take another id."""
+        assert exchange("patient_id", None) == [[4, 16, 4], [None, 4, 1], [None, None, 1]]
+
+    @pytest.mark.parametrize("limit", Adjacency)
+    @pytest.mark.parametrize("release", Adjacency)
+    def test_it_is_the_square_of_the_persons_who_change(self, release, limit):
+        """On all small tables: the most changes of persons that lie between two neighbours by record."""
+        most = max(
+            (apart(one, other, release) for one in SMALL for other in SMALL if by_record(one, other, limit)),
+            key=lambda changes: float("inf") if changes is None else changes,
+        )
+        held = held_against(Currency(release, "patient_id"), Currency(limit))
+        assert held == (most and most**2) or (held, release, limit) == (None, REPLACE, ADD_REMOVE)  # stricter
 
     def test_other_persons_are_not_protected(self):
         nothing = [[None] * 3] * 3
@@ -197,6 +254,14 @@ class TestPersons:
         ledger.reserve("clinic", ADD_REMOVE, limit.units // 4, {}, "patient_id")
         with pytest.raises(OverBudget, match="the add-remove limit"):
             ledger.reserve("clinic", ADD_REMOVE, 4, {})
+
+    def test_it_counts_sixteenfold_against_records_that_are_replaced(self, ledger):
+        limit = Budget(1.0, 1e-6)
+        ledger.set_limit("clinic", limit, REPLACE)
+        ledger.reserve("clinic", ADD_REMOVE, limit.units // 32, {}, "patient_id")
+        ledger.reserve("clinic", REPLACE, limit.units // 8, {}, "patient_id")
+        with pytest.raises(OverBudget, match="the replace limit"):
+            ledger.reserve("clinic", REPLACE, 20, {})
 
     def test_entries_by_person_are_of_their_own_kinds(self, ledger):
         """So that a version that does not know persons refuses the ledger rather than counting them as records."""

@@ -1,6 +1,8 @@
 """Databases and Spark on the command line: words, passwords, and what is left when a connection breaks."""
 
 import json
+from functools import partialmethod
+from pathlib import Path
 
 import pyarrow.parquet
 import pytest
@@ -61,6 +63,27 @@ def test_a_query_comes_from_a_file(place):
     assert sums(place) == from_memory()
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_query_is_utf_8_whatever_the_locale_and_may_have_a_mark(place, server, monkeypatch, mark):
+    monkeypatch.setattr(Path, "read_text", partialmethod(in_the_locale, Path.read_text))
+    address = fill_server(server, TABLE)
+    (place / "q.sql").write_bytes(f"{mark}select * from people where length('é') = 1".encode())
+    done = release(place, address, "--query", place / "q.sql")
+    assert done.exit_code == 0, done.output
+    assert sums(place) == from_memory()
+
+
+def in_the_locale(path, real, encoding=None, **more):
+    return real(path, encoding or "latin-1", **more)
+
+
+def test_a_query_that_is_not_utf_8_is_refused(place):
+    (place / "q.sql").write_bytes("select 'é'".encode("latin-1"))
+    done = release(place, "d.sqlite", "--query", place / "q.sql")
+    assert done.exit_code == 2
+    assert "(UnicodeDecodeError); name a file with one select, in UTF-8" in flat(done.stderr)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -72,6 +95,8 @@ def test_a_query_comes_from_a_file(place):
         (["t.parquet", "--table", "t"], "are for databases"),
         (["t.parquet", "--table", "t", "--engine", "spark"], "name the table as DATA"),
         (["s3://key:topsecret@bucket/rows"], "holds a password or key"),
+        (["jdbc:postgresql://anna:topsecret@host/db"], "looks like the address of a server"),
+        (["postgresql:/anna:topsecret@host/db", "--engine", "spark"], "looks like the address of a server"),
     ],
     ids=str,
 )

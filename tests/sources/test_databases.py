@@ -232,6 +232,17 @@ class TestValues:
         (batch,) = opened(Database(server.address(), query=query), schema).records(("id",))
         assert persons(batch.column("id")).to_pylist() == [b"9007199254740992", b"9007199254740993", None, None]
 
+    @pytest.mark.parametrize("storage", ["numeric", "numeric(10, 4)", "money"])
+    def test_ids_that_are_numeric_end_in_no_zeros(self, server, opened, storage):
+        schema = Schema.from_yaml(MINI + "unit: {column: id, records: 2}")
+        query = " union all ".join(
+            f"select 1 as number, 'seven' as group, null::date as day, null::date as moment, '{value}'::{storage} as id"
+            for value in ("1.50", "1.5", "-0.20", "100", "100.00", "0.00", "10.05")
+        )
+        (batch,) = opened(Database(server.address(), query=query), schema).records(("id",))
+        expected = [b"1.5", b"1.5", b"-0.2", b"100", b"100", b"0", b"10.05"]
+        assert persons(batch.column("id")).to_pylist() == expected
+
     @pytest.mark.parametrize("storage", ["time", "interval", "json", "inet", "int4range", "int[]"])
     def test_types_without_plain_values_are_refused_only_where_they_are_named(self, server, opened, storage):
         query = f"select null::{storage} as number, 'seven' as group, null as day, null as moment, 1 as id"
@@ -306,9 +317,35 @@ class TestNames:
             Database("x.db", table=table)
 
 
-@pytest.mark.parametrize("end", ["", ";", " ;\n", ";;", "; ;\n\n", "\n-- all of them"])
+ENDS = ["", ";", " ;\n", ";;", "; ;\n\n", "\n-- all of them", "; -- note", ";\n/* the\nend; */\n", "/* a */;--;\n;"]
+
+
+@pytest.mark.parametrize("end", ENDS)
 def test_a_query_may_end_as_shells_like_it(people, opened, cells, reference, end):
     assert np.array_equal(opened(Database(people, query=f"select * from people{end}")).sum(cells), reference)
+
+
+KEPT = [
+    "select ';--'",
+    "select 'it''s; -- x'",
+    'select "a; -- b" from "t;--"',
+    r"select E'\'; -- x'",
+    r"select a from t where b like'\'",
+    "select $$; -- x$$",
+    "select $q$; $$ /* x */$q$",
+    "select a$b from t",
+    "select [a--b] from [t;]",
+    "select `a--b`",
+    "select array['a--b', 'c']",
+    "select 1 -- first\nfrom t /* ; */ where b",
+    "select 1; select 2",
+]
+
+
+@pytest.mark.parametrize("query", KEPT)
+def test_only_the_end_of_a_query_is_cut(query):
+    for end in ("", ";", '; -- it\'s "over" $$'):
+        assert sql.rows_of_query(query + end) == f"(\n{query}\n) as sfumato_rows"
 
 
 class TestHeaders:

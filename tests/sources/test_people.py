@@ -167,6 +167,41 @@ def test_ids_of_sqlite_are_told_apart(tmp_path):
     assert persons_in(Database(tmp_path / "a.sqlite", table="t")) == 3
 
 
+IN_FILES = {
+    "floats beyond 10^16": [1e16, 12345678901234568.0, None],
+    "floats beyond 2^63": [2.0**63, 2.0**63 + 2048, None],
+    "zeros": [-0.0, 0.0, None],
+    "float32": np.array([0.1, 0.2, 0.3], np.float32),
+    "float16": np.array([0.1, 0.2, 0.3], np.float16),
+}
+
+
+@pytest.mark.parametrize("ids", IN_FILES.values(), ids=IN_FILES)
+def test_csv_and_parquet_of_one_frame_choose_the_same_records(tmp_path, ids):
+    schema = Schema.from_yaml("""
+    {sfumato: 1, name: t, columns: [{name: y, type: integer, bounds: [0, 99]}], unit: {column: who, records: 2}}
+    """)
+    frame = pd.DataFrame({"who": pd.Series(ids).take(np.arange(60) % 3).to_numpy(), "y": range(60)})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    cells = Cells((("y",),), {"y": fine_grid(Encoder(schema).columns["y"])}, None)
+    sums = {total(cells, schema, data, b"k").tobytes() for data in (tmp_path / "a.csv", tmp_path / "a.parquet", frame)}
+    assert len(sums) == 1
+
+
+def test_a_person_with_a_long_id_is_one_in_a_folder_of_integers_and_floats(tmp_path):
+    pd.DataFrame({"who": [12345678901234568], "y": True}).to_csv(tmp_path / "a.csv", index=False)
+    pd.DataFrame({"who": [12345678901234568, None], "y": True}).to_csv(tmp_path / "b.csv", index=False)
+    assert "e+16" in (tmp_path / "b.csv").read_text()
+    assert persons_in(tmp_path) == 1
+
+
+@pytest.mark.parametrize("storage", [pa.decimal32(7, 2), pa.decimal64(12, 2), pa.decimal128(20, 2)], ids=str)
+def test_ids_that_are_short_decimals(storage):
+    who = pa.array([decimal.Decimal("1.50"), decimal.Decimal("1.5"), decimal.Decimal(2), None], storage)
+    assert persons_in(pa.table({"who": who, "y": [True] * 4})) == 2
+
+
 def test_views_of_text_are_read_by_person_too():
     schema = Schema.from_yaml("""
     {sfumato: 1, name: t, columns: [{name: y, type: category, values: [a, b]}], unit: {column: who, records: 1}}

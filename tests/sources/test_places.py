@@ -77,6 +77,36 @@ def test_an_address_holds_no_secret(address, schema):
     assert "topsecret" not in str(refused.value)
 
 
+NEARLY = [
+    "jdbc:postgresql://anna:topsecret@host/db",
+    "jdbc:postgresql://host/db?user=anna&password=topsecret",
+    "jdbc:sqlserver:host;user=anna;Password = topsecret",
+    "host=host password=topsecret dbname=x",
+    "password=topsecret",
+    "postgresql:/anna:topsecret@host/db",
+    "anna:topsecret@host/rows.parquet",
+]
+
+
+@pytest.mark.parametrize("where", NEARLY, ids=range(len(NEARLY)))
+def test_what_is_nearly_an_address_is_no_path_to_be_quoted(where, schema):
+    for work in (lambda: open_source(where, schema), lambda: header_types(where), lambda: refuse_credentials(where)):
+        with pytest.raises(RequestError, match="is no path here, and looks like the address of a server") as refused:
+            work()
+        assert "topsecret" not in str(refused.value)
+    assert shown(where) == "what is given"
+
+
+def test_a_path_may_look_odd(folder, schema, cells, table):
+    expected = open_source(table, schema).sum(cells)
+    for name in ("key=3", "a:b@c", "x password=1"):
+        odd = (folder / "rows").rename(folder / name)
+        assert np.array_equal(open_source(str(odd), schema).sum(cells), expected)
+        odd.rename(folder / "rows")
+    with pytest.raises(DataError, match=r"rows/key=3/token=4 does not exist"):
+        open_source("rows/key=3/token=4", schema)
+
+
 @pytest.mark.parametrize(
     "address",
     [

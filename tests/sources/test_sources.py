@@ -1,5 +1,6 @@
 """The same sum from every kind of storage, to the bit; bad storage is refused by its header alone."""
 
+import datetime as dt
 import gzip
 import itertools
 
@@ -15,6 +16,7 @@ import pytest
 from sfumato.encoding import Batch, Encoder
 from sfumato.errors import DataError
 from sfumato.mechanisms.tables.grids import fine_grid
+from sfumato.schema import Schema
 from sfumato.sources import files, open_source
 from sfumato.statistics import Cells
 from tests.conftest import make_table
@@ -127,6 +129,31 @@ def test_a_file_is_read_anew_for_every_sum(tmp_path, schema, cells, table):
     pyarrow.parquet.write_table(table, tmp_path / "one.parquet")
     source = open_source(tmp_path / "one.parquet", schema)
     assert np.array_equal(source.sum(cells), source.sum(cells))
+
+
+MOMENTS = [
+    dt.datetime(1500, 3, 1, 12, 0, 1),
+    dt.datetime(9999, 12, 31, 23, 59, 59),
+    dt.datetime(2020, 3, 29, 1, 30),
+    None,
+]
+OF_96_BITS = Schema.from_yaml("""
+sfumato: 1
+name: t
+columns: [{name: m, type: datetime, bounds: ["1400-01-01T00:00:00", "9999-12-31T23:59:59"], missing: true}]
+""")
+
+
+@pytest.mark.parametrize("groups", [1, 100], ids=["one group", "many groups"])
+def test_moments_of_96_bits_reach_as_far_as_others(tmp_path, groups):
+    table = pa.table({"m": pa.array(MOMENTS * groups, pa.timestamp("us"))})
+    path = tmp_path / "old.parquet"
+    pyarrow.parquet.write_table(table, path, row_group_size=4, use_deprecated_int96_timestamps=True)
+    codes = [
+        [batch.codes["m"].tolist() for batch in open_source(data, OF_96_BITS).batches(("m",))] for data in (path, table)
+    ]
+    assert sorted(itertools.chain(*codes[0])) == sorted(itertools.chain(*codes[1]))
+    assert files.header_types(path) == {"m": pa.timestamp("us")}
 
 
 def test_only_named_columns_are_read(tmp_path, schema, cells, table, monkeypatch):

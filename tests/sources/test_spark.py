@@ -21,6 +21,7 @@ from sfumato.statistics import Cells, Stacked, size_of
 from tests import test_mixture_release
 from tests.conftest import MIXED, make_table
 from tests.mechanisms import test_subspace
+from tests.test_leaks import TOKEN, told
 
 KEY = bytes(range(32))
 SCHEMA = Schema.from_yaml(MIXED)
@@ -181,8 +182,32 @@ class TestPeople:
     def test_the_setting_of_the_session_comes_back(self, spark, people):
         name = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
         before = spark.conf.get(name)
-        SparkSource(in_parts(spark, people, 2), PEOPLE, KEY).close()
+        source = SparkSource(in_parts(spark, people, 2), PEOPLE, KEY)
+        source.sum(SHORT)
+        source.close()
         assert spark.conf.get(name) == before
+
+    def test_an_expression_that_fails_is_not_quoted(self, spark, people, capfd):
+        """Spark folds constants when it is told to keep a frame, before any task runs."""
+        others = [name for name in people.column_names if name != "age"]
+        frame = spark.createDataFrame(people).selectExpr(*others, f"cast('{TOKEN}' as int) age")
+        source = SparkSource(frame, PEOPLE, KEY)
+        for work in (lambda: source.sum(SHORT), lambda: list(source.batches(("age",)))):
+            with pytest.raises(DataError, match="could not be read to its end") as caught:
+                work()
+            assert TOKEN not in told(caught.value)
+        source.close()
+        printed = capfd.readouterr()
+        assert printed.out + printed.err == ""
+
+    def test_closing_never_fails(self, spark, people):
+        class Ended:
+            def unpersist(self):
+                raise RuntimeError("the session has ended")
+
+        source = SparkSource(in_parts(spark, people, 2), PEOPLE, KEY)
+        source._records = Ended()
+        source.close()
 
 
 def test_batches_are_the_codes_in_order(spark, table):

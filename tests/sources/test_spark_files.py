@@ -12,7 +12,7 @@ from sfumato.errors import DataError, RequestError
 from sfumato.sources import open_source
 from sfumato.sources.spark_files import open_frame
 from tests.sources import test_csv_files
-from tests.sources.test_sources import as_csv
+from tests.sources.test_sources import MOMENTS, OF_96_BITS, as_csv
 from tests.sources.test_spark import SCHEMA, SHORT, in_memory
 
 ODD = [
@@ -81,6 +81,7 @@ def test_a_table_of_the_catalog(spark, table):
     [
         ("nowhere", "cannot open nowhere .TABLE_OR_VIEW_NOT_FOUND"),
         ("a.b.c.d", "cannot open a.b.c.d"),
+        ("host=h password=topsecret dbname=x", "cannot open what is given"),
         ("nowhere.parquet", "cannot open nowhere.parquet .PATH_NOT_FOUND"),
         ("/nowhere/at/all", "cannot open /nowhere/at/all .PATH_NOT_FOUND"),
     ],
@@ -88,6 +89,15 @@ def test_a_table_of_the_catalog(spark, table):
 def test_what_is_nowhere(spark, where, message):
     with pytest.raises(DataError, match=message):
         open_frame(where, SCHEMA)
+
+
+def test_moments_of_96_bits_are_read_as_without_spark(spark, tmp_path):
+    table = pa.table({"m": pa.array(MOMENTS, pa.timestamp("us"))})
+    path = str(tmp_path / "old.parquet")
+    pyarrow.parquet.write_table(table, path, use_deprecated_int96_timestamps=True)
+    sources = [open_source(data, OF_96_BITS) for data in (path, open_frame(path, OF_96_BITS))]
+    local, spread = ([batch.codes["m"].tolist() for batch in source.batches(("m",))] for source in sources)
+    assert local == spread
 
 
 def test_what_is_refused_without_spark(folder, table):
