@@ -187,7 +187,7 @@ def _database_or_path(data: str, table: str | None, query: Path | None) -> Any:
             raise RequestError("--table and --query are for databases; leave them out for files")
         return data
     try:
-        text = query.read_text(encoding="utf-8-sig") if query else None
+        text = query.read_text(encoding="utf-8") if query else None
     except (OSError, UnicodeDecodeError) as error:
         raise RequestError(
             f"{query} cannot be read ({type(error).__name__}); name a file with one select, in UTF-8"

@@ -55,7 +55,7 @@ class _Stored:
 
 def is_array_file(path: str | Path) -> bool:
     """Whether a path leads to one."""
-    return Path(path).is_file() and Path(path).suffix.lower() in SUFFIXES
+    return Path(path).suffix.lower() in SUFFIXES and Path(path).is_file()
 
 
 def header_shapes(path: Path) -> dict[str, tuple[pa.DataType, tuple[int, ...]]]:

@@ -63,7 +63,8 @@ def rows_of_table(table: str) -> str:
 
 
 def rows_of_query(query: str) -> str:
-    """What a query finds, as SQL. Semicolons and comments may end it."""
+    """What a query finds, as SQL. A byte order mark may begin it, semicolons and comments may end it."""
+    query = query.removeprefix("\ufeff")
     end = max((token.end() for token in _TOKEN.finditer(query) if token["nothing"] is None), default=0)
     return f"(\n{query[:end]}\n) as sfumato_rows"
 

@@ -85,6 +85,7 @@ NEARLY = [
     "password=topsecret",
     "postgresql:/anna:topsecret@host/db",
     "anna:topsecret@host/rows.parquet",
+    "anna:topsecret@host/" + 5_000 * "x",
 ]
 
 
