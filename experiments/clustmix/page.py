@@ -37,7 +37,7 @@ it names (`sfumato.published.rivals`) and by the **proven** release of this libr
 * PATE-GAN is not its paper's to the letter: teachers compare means, class by class, and labels are a noisy count
   (`sfumato.published.rivals.PATEGAN` says what differs, and why). With teachers who compared rows of all classes it
   stayed below 0.5 on Adult.
-* ADS-GAN makes as many frauds on credit as there are, but nothing like them: 369 among 213,605 rows are too few for it.
+* ADS-GAN makes some frauds on credit (132 and 157 in the first two runs, of 369), and nothing like them.
 * The columns Real to ClustMix were run on a machine with a GPU and 16 cores, but for some runs of Adult, which were run
   on two cores, as were PATE-GAN, ADS-GAN and the proven columns.
 * The paper's hospital data needs a licence. *icu mortality* is death in hospital of 12,000 stays in intensive care,
