@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 _OUT_OF_REACH = 10**19  # every whole number beyond is clamped like this one; Python refuses to print the longest
 _LONGEST = 4_000  # digits of a number that is written out
+_TOO_LONG = 10**_LONGEST
 
 
 def text_of_object(value: object) -> str | None:
@@ -67,7 +68,7 @@ def id_of_object(value: object) -> bytes | None:
 
 
 def _digits(number: int) -> str:
-    return str(number) if abs(number) < 10**_LONGEST else hex(number)
+    return str(number) if abs(number) < _TOO_LONG else hex(number)
 
 
 def _id_of_float(number: "float | np.floating[Any]") -> str:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sfumato.encoding.objects import id_of_object
 from sfumato.encoding.reading import family
 
 _WHOLE = 2.0**63  # whole floats below are 64-bit integers
-_WRITTEN_OUT = r"\A(?:-0|-?[0-9]+\.0+|-?[0-9](?:\.[0-9]+)?e\+[0-9]{2,3})\z"
+_WRITTEN_OUT = r"\A(?:-0|-?[0-9](?:\.[0-9]+)?e\+[0-9]{2,3})\z"
 
 
 def person_type_fits(storage: pa.DataType) -> bool:
@@ -53,15 +54,25 @@ def _digits_of_floats(numbers: pa.Array) -> pa.LargeBinaryArray:
     values = numbers.to_numpy(zero_copy_only=False)
     size = np.abs(values.astype(np.float64))
     whole = (size < _WHOLE) & (np.floor(size) == size)
-    digits = pc.cast(pa.array(np.where(whole, values, 0).astype(np.int64)), pa.string())
-    others, places = np.unique(values[~whole], return_inverse=True)
+    integers = pc.cast(pa.array(np.where(whole, values, 0).astype(np.int64)), pa.string())
+    alone = ~whole & ((size >= _WHOLE) | np.isnan(size) | (values.dtype == np.float16))
+    fractions = np.where(whole | alone, 0, values)
+    written = pc.if_else(pa.array(whole), integers, pc.cast(pa.array(fractions.astype(_printed(values))), pa.string()))
+    others, places = np.unique(values[alone], return_inverse=True)
     names = pa.array(map(id_of_object, others), pa.large_binary())
-    return pc.replace_with_mask(pc.cast(digits, pa.large_binary()), pa.array(~whole), names.take(pa.array(places)))
+    return pc.replace_with_mask(pc.cast(written, pa.large_binary()), pa.array(alone), names.take(pa.array(places)))
+
+
+def _printed(values: NDArray[np.floating[Any]]) -> type[np.floating[Any]]:
+    """The kind whose shortest digits Arrow prints; it prints no half floats, of which there are few."""
+    return np.float32 if values.dtype == np.float32 else np.float64
 
 
 def _whole_numbers(text: pa.Array) -> pa.Array:
     """17 for 17.0, whoever wrote it so; other text as it is."""
     found = pc.cast(text, pa.large_binary())
+    if pc.any(pc.match_substring(found, ".0")).as_py():
+        found = pc.replace_substring_regex(found, r"\A(-?[0-9]+)\.0+\z", r"\1")
     written_out = pc.match_substring_regex(found, _WRITTEN_OUT)
     if not pc.any(written_out).as_py():
         return found
@@ -69,10 +80,9 @@ def _whole_numbers(text: pa.Array) -> pa.Array:
 
 
 def _plainly(text: bytes) -> bytes | None:
-    """The digits of a number that has a dot or an exponent. The shortest text of a float means that float."""
-    if b"e" not in text:
-        digits = text.partition(b".")[0]
-        return b"0" if digits == b"-0" else digits
+    """The digits of a number that has an exponent, and 0 for -0. The shortest text of a float means that float."""
+    if text == b"-0":
+        return b"0"
     written = text.decode()
     number = float(written)
     return id_of_object(number if repr(number) == written else decimal.Decimal(written))

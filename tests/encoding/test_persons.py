@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.encoding.objects import id_of_object
 from sfumato.encoding.persons import person_type_fits, persons
 
 SAME = {
@@ -92,6 +93,15 @@ def test_a_whole_float_is_one_person_as_a_number_as_an_integer_and_as_the_text_o
     digits = str(int(value))
     assert persons(pa.array([value])).to_pylist() == [digits.encode()]
     assert persons(pa.array([repr(float(value)), digits])).to_pylist() == [digits.encode()] * 2
+
+
+@pytest.mark.parametrize(("kind", "bits"), [(np.float16, "u2"), (np.float32, "u4"), (np.float64, "u8")])
+def test_floats_of_an_array_are_named_as_each_by_itself(kind, bits):
+    rng = np.random.default_rng(0)
+    size = np.dtype(kind).itemsize
+    anything = np.frombuffer(rng.bytes(2_000 * size), bits).view(kind)
+    values = np.concatenate((anything, np.round(rng.normal(size=2_000), 2).astype(kind), [kind(-0.0), kind(np.inf)]))
+    assert persons(pa.array(values)).to_pylist() == [id_of_object(value) for value in values]
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
