@@ -52,8 +52,9 @@ def _text(array: pa.Array) -> pa.Array:
 def _digits_of_floats(numbers: pa.Array) -> pa.LargeBinaryArray:
     """Floats that are whole are written as integers; pandas makes floats of integers where one is missing."""
     values = numbers.to_numpy(zero_copy_only=False)
-    size = np.abs(values.astype(np.float64))
-    whole = (size < _WHOLE) & (np.floor(size) == size)
+    with np.errstate(invalid="ignore"):  # a warning would tell of a NaN that signals
+        size = np.abs(values.astype(np.float64))
+        whole = (size < _WHOLE) & (np.floor(size) == size)
     integers = pc.cast(pa.array(np.where(whole, values, 0).astype(np.int64)), pa.string())
     alone = ~whole & ((size >= _WHOLE) | np.isnan(size) | (values.dtype == np.float16))
     fractions = np.where(whole | alone, 0, values)
