@@ -73,11 +73,12 @@ def release(
     noise = SecureNoise() if seed is None else SeededNoise(seed)
     path = default_path() if ledger == "default" else ledger
     book = Ledger(path) if isinstance(path, str | Path) else path
-    reservation, mark = None, uuid4().hex
+    reservation, mark = None, ""
     with (
         counted(book, schema.name, budget, lambda: reservation is not None or entered(book, mark)),
         closing(open_source(data, schema, noise.key())) as source,
     ):
+        mark = uuid4().hex
         detail = {**asdict(budget), "mechanism": chosen, "seeded": not noise.private, "release": mark}
         unit = schema.unit.column if schema.unit else None
         reservation = book.reserve(schema.name, adjacency, budget.units, detail, unit) if book else None
@@ -113,9 +114,12 @@ def counted(
 
 
 def entered(book: Ledger | None, mark: str) -> bool:
-    """Whether the ledger holds the reservation with this mark. Ctrl-C may come when it is written and not yet known."""
+    """Whether the ledger holds the reservation with this mark. Ctrl-C may come when it is written and not yet known.
+
+    Without a mark nothing was reserved, and the ledger, which another may hold, is not waited for.
+    """
     with suppress(LedgerError):
-        return book is not None and any(mark in entry.detail for entry in book.entries())
+        return book is not None and mark != "" and any(mark in entry.detail for entry in book.entries())
     return False
 
 

@@ -6,8 +6,6 @@ import uuid
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 _OUT_OF_REACH = 10**19  # every whole number beyond is clamped like this one; Python refuses to print the longest
 _LONGEST = 4_000  # digits of a number that is written out
@@ -76,14 +74,13 @@ def _id_of_float(number: "float | np.floating[Any]") -> str:
         return _digits(int(number))
     if float(number) != number:  # a long double that lies between two floats
         return "/".join(map(_digits, number.as_integer_ratio()))
-    written: str = pc.cast(pa.scalar(float(str(number))), pa.string()).as_py()  # of a float32 0.1 it is 0.1
-    return written
+    return _id_of_decimal(decimal.Decimal(str(number)))  # of a float32 0.1 it is 0.1
 
 
 def _id_of_decimal(number: decimal.Decimal) -> str:
     """All its digits, without zeros at the end of its fraction."""
     if not number.is_finite():
-        return _id_of_float(float(number))
+        return str(float(number))
     sign, digits, exponent = number.as_tuple()
     written = "".join(map(str, digits))
     shorter = written.rstrip("0")

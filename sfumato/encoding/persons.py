@@ -14,7 +14,8 @@ from sfumato.encoding.objects import id_of_object
 from sfumato.encoding.reading import family
 
 _WHOLE = 2.0**63  # whole floats below are 64-bit integers
-_WRITTEN_OUT = r"\A(?:-0|-?[0-9](?:\.[0-9]+)?e\+[0-9]{2,3})\z"
+_PLAIN = 1e-5, 1e9  # floats that Arrow prints without an exponent, and more
+_WRITTEN_OUT = r"\A(?:-0|-?[0-9](?:\.[0-9]+)?e[+-][0-9]{2,3})\z"
 
 
 def person_type_fits(storage: pa.DataType) -> bool:
@@ -27,8 +28,8 @@ def persons(array: pa.Array) -> pa.LargeBinaryArray:
     """The id of each record as bytes; null where nobody is named: null, NaN and empty text.
 
     A whole number is its digits, whether it is stored as an integer, a float, a decimal or text; text may have written
-    it as 17.0 or 1.7e+16, as pandas does where an id is missing elsewhere in the column. Other values keep themselves
-    apart.
+    it as 17.0 or 1.7e+16, as pandas does where an id is missing elsewhere in the column. A float with a fraction is its
+    shortest digits. Other values keep themselves apart.
     """
     if isinstance(array, pa.ExtensionArray):
         named = array.type.extension_name == "arrow.uuid"
@@ -40,8 +41,8 @@ def persons(array: pa.Array) -> pa.LargeBinaryArray:
     if pa.types.is_decimal(array.type):
         return _each(_wide(array), id_of_object)
     if pa.types.is_fixed_size_binary(array.type):
-        return _named(_whole_numbers(pc.cast(array, pa.binary())))
-    return _named(_whole_numbers(array) if family(array.type) == "text" else _text(array))
+        return _named(_plain(pc.cast(array, pa.binary())))
+    return _named(_plain(array) if family(array.type) == "text" else _text(array))
 
 
 def _text(array: pa.Array) -> pa.Array:
@@ -56,7 +57,8 @@ def _digits_of_floats(numbers: pa.Array) -> pa.LargeBinaryArray:
         size = np.abs(values.astype(np.float64))
         whole = (size < _WHOLE) & (np.floor(size) == size)
     integers = pc.cast(pa.array(np.where(whole, values, 0).astype(np.int64)), pa.string())
-    alone = ~whole & ((size >= _WHOLE) | np.isnan(size) | (values.dtype == np.float16))
+    printed = (size >= _PLAIN[0]) & (size < _PLAIN[1]) & (values.dtype != np.float16)
+    alone = ~whole & ~printed
     fractions = np.where(whole | alone, 0, values)
     written = pc.if_else(pa.array(whole), integers, pc.cast(pa.array(fractions.astype(_printed(values))), pa.string()))
     others, places = np.unique(values[alone], return_inverse=True)
@@ -69,8 +71,8 @@ def _printed(values: NDArray[np.floating[Any]]) -> type[np.floating[Any]]:
     return np.float32 if values.dtype == np.float32 else np.float64
 
 
-def _whole_numbers(text: pa.Array) -> pa.Array:
-    """17 for 17.0, whoever wrote it so; other text as it is."""
+def _plain(text: pa.Array) -> pa.Array:
+    """Numbers as plain digits, 17 for 17.0 and 0.000004 for 4e-06, whoever wrote them so; other text as it is."""
     found = pc.cast(text, pa.large_binary())
     if pc.any(pc.match_substring(found, ".0")).as_py():
         found = pc.replace_substring_regex(found, r"\A(-?[0-9]+)\.0+\z", r"\1")

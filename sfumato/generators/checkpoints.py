@@ -20,15 +20,16 @@ Losses = list[tuple[float, float | None]]
 class Checkpoint:
     """The state of generator, optimizer and torch's chance now, and of the generator when it was best.
 
-    The generator's state is that of its parameters and, of a module, of its buffers, such as running means. Without a
-    path it lives in memory.
+    The generator's state is that of its parameters and, of a module, of its buffers, such as running means; one that
+    cannot be written stays as it is. Without a path it lives in memory.
+    In a file each tensor is a row, each column one of its states, as bytes.
     """
 
     def __init__(self, path: Path | None, run: Mapping[str, Any], network: Any, optimizer: Any) -> None:
         self._path, self._optimizer, self._run = path, optimizer, dict(run)
         self._parameters = list(network.parameters())
         buffers = list(network.buffers()) if callable(getattr(network, "buffers", None)) else []
-        self._tensors = [*self._parameters, *buffers]
+        self._tensors = [*self._parameters, *filter(_can_be_written, buffers)]
         self._best: list[Any] | None = None
         self._judged = np.inf
         self.waited = 0  # judgements since the best one
@@ -46,14 +47,11 @@ class Checkpoint:
         columns = {
             "now": self._tensors,
             "best": self._best,
-            **{
-                name: [memory.get(name, 0 * value) for memory, value in zip(memories, self._tensors, strict=True)]
-                for name in _MEMORIES
-            },
+            **{name: [memory.get(name) for memory in memories] for name in _MEMORIES},
         }
         about = {**self._run, "judged": self._judged, "waited": self.waited}
         metadata = {"training": json.dumps(about), _LOSSES: np.array(losses, dtype=float).tobytes(), **self._chance()}
-        table = pa.table({name: _flat(values) for name, values in columns.items()})
+        table = pa.table({name: pa.array(map(_bytes, values), pa.large_binary()) for name, values in columns.items()})
         draft = self._path.with_name(self._path.name + ".draft")
         try:
             draft.write_bytes(to_arrow_file(table.replace_schema_metadata(metadata)))
@@ -69,7 +67,7 @@ class Checkpoint:
             table = from_arrow_file(self._path.read_bytes(), self._path.name)
             about = json.loads(table.schema.metadata[b"training"])
             same = {name: about[name] for name in self._run} == self._run
-            columns = {name: self._shaped(table.column(name).to_numpy()) for name in (*_STATES, *_MEMORIES)}
+            columns = {name: self._shaped(table.column(name).to_pylist()) for name in (*_STATES, *_MEMORIES)}
             self._judged, self.waited = float(about["judged"]), int(about["waited"])
             losses = np.frombuffer(table.schema.metadata[_LOSSES.encode()]).reshape(-1, 2).tolist()
             if same:
@@ -84,16 +82,11 @@ class Checkpoint:
         self._put(columns, len(losses))
         return [(loss, None if np.isnan(held_back) else held_back) for loss, held_back in losses]
 
-    def _shaped(self, values: Any) -> list[Any]:
-        """The flat numbers in the shapes of the tensors; not as many: an error."""
-        import torch
-
-        ends = np.cumsum([tensor.numel() for tensor in self._tensors])
-        if len(values) != ends[-1]:
-            raise ValueError("the numbers are not as many as those that were kept")
+    def _shaped(self, values: list[bytes | None]) -> list[Any]:
+        """The bytes in the kinds and shapes of the tensors; others than theirs: an error."""
         return [
-            torch.from_numpy(part.copy()).reshape(tensor.shape).to(tensor.device, tensor.dtype)
-            for part, tensor in zip(np.split(values, ends[:-1]), self._tensors, strict=True)
+            None if value is None else _tensor(value, tensor)
+            for value, tensor in zip(values, self._tensors, strict=True)
         ]
 
     def _put(self, columns: Mapping[str, list[Any]], epoch: int) -> None:
@@ -104,8 +97,8 @@ class Checkpoint:
             for tensor, now in zip(self._tensors, columns["now"], strict=True):
                 tensor.copy_(now)
         for place, parameter in enumerate(self._parameters):
-            memory = {name: columns[name][place] for name in _MEMORIES}
-            self._optimizer.state[parameter] = {"step": torch.tensor(float(epoch)), **memory}
+            memory = {name: columns[name][place] for name in _MEMORIES if columns[name][place] is not None}
+            self._optimizer.state[parameter] = {"step": torch.tensor(float(epoch)), **memory} if memory else {}
 
     def _chances(self) -> dict[str, Any]:
         """What torch draws from: that of the processor, and that of the device where there is one."""
@@ -132,5 +125,23 @@ class Checkpoint:
                 tensor.copy_(best)
 
 
-def _flat(values: list[Any]) -> Any:
-    return np.concatenate([value.detach().cpu().numpy().ravel() for value in values])
+def _can_be_written(tensor: Any) -> bool:
+    """Number by number: what is sparse, or shows one number in several places, cannot."""
+    dense = not (tensor.is_sparse or tensor.is_sparse_csr)
+    return dense and all(step or size < 2 for step, size in zip(tensor.stride(), tensor.shape, strict=True))
+
+
+def _bytes(tensor: Any) -> bytes | None:
+    import torch
+
+    if tensor is None:
+        return None
+    stored: bytes = tensor.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes()
+    return stored
+
+
+def _tensor(stored: bytes, like: Any) -> Any:
+    import torch
+
+    flat = torch.frombuffer(bytearray(stored), dtype=like.dtype) if stored else torch.empty(0, dtype=like.dtype)
+    return flat.reshape(like.shape).to(like.device)

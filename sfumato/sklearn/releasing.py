@@ -94,8 +94,9 @@ def release_with_bought_bounds(records: Records, terms: Terms, share: float) -> 
     noise = SecureNoise() if terms.seed is None else SeededNoise(-1 - terms.seed)  # other noise than the mixture's
     path = default_path() if terms.ledger == "default" else terms.ledger
     book = Ledger(path) if isinstance(path, str | Path) else path
-    reserved, mark = None, uuid4().hex
+    reserved, mark = None, ""
     with counted(book, terms.dataset, budget, lambda: reserved is not None or entered(book, mark)):
+        mark = uuid4().hex
         detail = {**asdict(budget), "mechanism": _BOTH, "seeded": not noise.private, "release": mark}
         reserved = book.reserve(terms.dataset, adjacency, budget.units, detail) if book else None
         reservation = reserved.hash if reserved else None

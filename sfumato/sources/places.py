@@ -12,7 +12,7 @@ import pyarrow.fs
 from sfumato.errors import DataError, RequestError
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-_PASSWORD = re.compile(r"//.*:.*@", re.DOTALL)  # a key may hold a slash, so the path is no end of it
+_PASSWORD = re.compile(r"//[^/]*:.*@", re.DOTALL)  # a key may hold a slash, so the path is no end of it
 _NEARLY = re.compile(r"://|:.*@|(?:^|[\s;?&])\w*(?:pass|pwd|secret|token|key)\w*\s*=", re.DOTALL | re.IGNORECASE)
 _OPTIONS = {  # of pyarrow's addresses: those that say where and how, and never who
     *("region", "scheme", "endpoint_override", "connect_timeout", "request_timeout", "retry_limit_seconds"),
@@ -58,7 +58,8 @@ def shown(address: str) -> str:
     """An address as errors quote it: without a user and without options."""
     if _is_strange(address):
         return "what is given"
-    return re.sub(r"(?<=//).*@", "", address.partition("?")[0], flags=re.DOTALL) if is_address(address) else address
+    where = re.split("[?#]", address, maxsplit=1)[0]
+    return re.sub(r"(?<=//).*@", "", where, flags=re.DOTALL) if is_address(address) else address
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,11 @@ def test_floats_of_an_array_are_named_as_each_by_itself(kind, bits):
     size = np.dtype(kind).itemsize
     anything = np.frombuffer(rng.bytes(2_000 * size), bits).view(kind)
     values = np.concatenate((anything, np.round(rng.normal(size=2_000), 2).astype(kind), [kind(-0.0), kind(np.inf)]))
-    assert persons(pa.array(values)).to_pylist() == [id_of_object(value) for value in values]
+    found = persons(pa.array(values))
+    assert found.to_pylist() == [id_of_object(value) for value in values]
+    fractions = np.array([np.isfinite(value) and not value.is_integer() for value in values])
+    as_text = persons(pa.array(map(str, values[fractions]), pa.string()))
+    assert as_text.to_pylist() == found.filter(pa.array(fractions)).to_pylist()
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])

@@ -50,6 +50,24 @@ class Double(Net):
         return super().sample(z.double())
 
 
+class Keeping(Net):
+    """Buffers of all kinds: long numbers, half ones, none at all, one number in three places, a sparse one."""
+
+    def __init__(self, layout):
+        super().__init__(layout)
+        self.register_buffer("counted", torch.tensor([2**60 + 1]))
+        self.register_buffer("short", torch.tensor([0.1], dtype=torch.bfloat16))
+        self.register_buffer("empty", torch.zeros(0))
+        self.register_buffer("shared", torch.zeros(1).expand(3))
+        self.register_buffer("sparse", torch.eye(2).to_sparse())
+        self.spare = torch.nn.Parameter(torch.zeros(2))  # which no loss hangs on
+
+    def sample(self, z):
+        if self.training:
+            self.counted += 1
+        return super().sample(z) * (1 + self.short.float() + (self.counted % 2))
+
+
 class Pair(Net):
     def sample(self, z):
         return super().sample(z), z
@@ -177,7 +195,7 @@ class Killed(BaseException):
     """What no training catches."""
 
 
-@pytest.mark.parametrize("generator", [Dropping, Averaging, Double])
+@pytest.mark.parametrize("generator", [Dropping, Averaging, Double, Keeping])
 def test_training_that_was_killed_goes_on_to_the_same_result_whatever_torch_draws_and_averages(
     seen, tmp_path, generator
 ):
@@ -212,7 +230,7 @@ def test_a_checkpoint_without_chance_is_refused(seen, tmp_path):
     train(seen, Net, 25, 0, checkpoint=path)
     table = from_arrow_file(path.read_bytes(), "kept")
     for chance in ({}, {b"chance": b"abc"}):
-        kept = {b"training": table.schema.metadata[b"training"], **chance}
+        kept = {name: table.schema.metadata[name] for name in (b"training", b"losses")} | chance
         path.write_bytes(to_arrow_file(table.replace_schema_metadata(kept)))
         with pytest.raises(RequestError, match="or from that of an older version; give another file"):
             train(seen, Net, 25, 0, checkpoint=path)

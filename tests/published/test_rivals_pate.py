@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp
 
+from sfumato.errors import RequestError
 from sfumato.published.rivals import PATEGAN, Layout
 from sfumato.published.rivals.networks import seeded, tensor
 from sfumato.published.rivals.pate_gan import Generator, noisy_majority, noisy_shares
@@ -201,6 +202,14 @@ def test_an_easy_table_is_learnt_at_a_large_epsilon_however_rare_a_class_is(rare
     assert rows.y.mean() == pytest.approx(rare, abs=0.03)
     assert above[:, 0].mean() - below[:, 0].mean() > 0.2
     assert above[:, 3].mean() - below[:, 3].mean() > 0.4
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"labels": 1.5}, {"labels": 0}, {"labels": -0.1}, {"records_each": 0}, {"rounds": 0}]
+)
+def test_settings_that_would_break_the_claim_are_refused(wrong):
+    with pytest.raises(RequestError, match=next(iter(wrong))):
+        PATEGAN(**wrong)
 
 
 def test_the_noise_that_the_docstring_tells_of():

@@ -145,6 +145,7 @@ def test_constant_columns_and_no_rows():
     [
         ({"slices": 0}, "at least one direction"),
         ({"slices": 2.5}, "whole number"),
+        ({"slices": True}, "whole number"),
         ({"slices": math.nan}, "whole number"),
         ({"radius": 0.0}, "radius is 0.0"),
         ({"radius": math.inf}, "radius is inf"),

@@ -114,6 +114,8 @@ def test_a_path_may_look_odd(folder, schema, cells, table):
         "s3://bucket/rows?region=eu-west-1&scheme=http&endpoint_override=host:9000",
         "abfs://container@account.dfs.core.windows.net/rows",
         "s3a://bucket/x=1/part-?.parquet",
+        "s3://bucket/t=10:00/a@b.parquet?region=eu-west-1",
+        "file:///data/2024-01-01T10:00/ann@clinic.csv",
         "s3a://bucket/year=202?/month=7/rows.parquet",
     ],
 )
@@ -123,7 +125,7 @@ def test_an_address_may_say_where(address):
 
 def test_errors_quote_neither_user_nor_options():
     assert shown("abfs://container@account/a?enable_tls=true") == "abfs://account/a"
-    assert shown("s3://bucket/rows") == "s3://bucket/rows"
+    assert shown("s3://bucket/rows#secret_key=1") == shown("s3://bucket/rows") == "s3://bucket/rows"
     assert shown("rows/what?@.csv") == "rows/what?@.csv"
 
 

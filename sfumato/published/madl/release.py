@@ -39,7 +39,7 @@ class Setting:
             raise RequestError(f"sigma_max is {self.sigma_max!r}; it must be a number above 0")
         if self.alpha is not None and not 0 <= self.alpha <= 1:
             raise RequestError(f"alpha is {self.alpha!r}; it must lie between 0 and 1, or be None")
-        if not isinstance(self.slices, int | np.integer) or self.slices < 0:
+        if isinstance(self.slices, bool) or not isinstance(self.slices, int | np.integer) or self.slices < 0:
             raise RequestError(f"slices is {self.slices!r}; it must be a whole number, 0 or more")
         if self.scaling not in get_args(Scaling):
             raise RequestError(f"scaling is {self.scaling!r}; it must be one of {', '.join(get_args(Scaling))}")

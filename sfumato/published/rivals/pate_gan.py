@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, RequestError
 from sfumato.privacy.accounting import Budget
 from sfumato.published.rivals.interface import BOUNDS, FloatArray, Generated, IntArray, Table, Tensor, claim
 from sfumato.published.rivals.layout import Layout, largest
@@ -102,6 +102,13 @@ class PATEGAN:
         "Data-dependent moments of Laplace-noised votes, summed over all votes that the student learns from, after a "
         "share of epsilon for a Laplace-noised count of labels."
     )
+
+    def __post_init__(self) -> None:
+        if not 0 < self.labels < 1:
+            raise RequestError(f"labels is {self.labels!r}; it must be a share of epsilon, between 0 and 1")
+        for name in ("teachers", "records_each", "rounds", "batch", "compared", "student_steps", "remembered"):
+            if getattr(self, name) < 1:
+                raise RequestError(f"{name} is {getattr(self, name)!r}; it must be 1 or more")
 
     def __call__(self, rng: np.random.Generator, table: Table, epsilon: float, delta: float) -> Generated:
         """Rows of the mean of the last generators, with labels as frequent as a noisy count of them."""

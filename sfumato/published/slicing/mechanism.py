@@ -70,7 +70,9 @@ class Slicing:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        if self.slices is not None and (not isinstance(self.slices, int | np.integer) or self.slices < 1):
+        if self.slices is not None and (
+            isinstance(self.slices, bool) or not isinstance(self.slices, int | np.integer) or self.slices < 1
+        ):
             raise RequestError(f"slices is {self.slices!r}; it must be a whole number, at least one direction")
         if not 0 < self.radius < math.inf:
             raise RequestError(f"radius is {self.radius}; it must be a number above 0, say 1")
