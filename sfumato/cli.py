@@ -141,6 +141,7 @@ def release(
     """
     from sfumato import custodian, receiver
     from sfumato.output import whole_file
+    from sfumato.privacy.reservation import spent_note
     from sfumato.schema import Schema
 
     book, known, released = _ledger(ledger), Schema.load(schema), None
@@ -161,7 +162,7 @@ def release(
             released.write(file)
     except BaseException as error:
         if released:  # it was made and counted, and could not be written
-            error.add_note(custodian.spent_note(book, known.name, released.statement.budget))
+            error.add_note(spent_note(book, known.name, released.statement.budget))
         raise
     say(f"{out} holds the release.\n")
     print_statement(released)

@@ -1,20 +1,18 @@
 """What a custodian runs: from a private table and a schema to a release."""
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, get_args
-from uuid import uuid4
 
 from sfumato.curator import Curator
-from sfumato.errors import LedgerError, RequestError
+from sfumato.errors import RequestError
 from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.mechanisms.subspace import is_wide
 from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.ledger import Ledger, default_path
 from sfumato.privacy.noise import SecureNoise, SeededNoise
+from sfumato.privacy.reservation import Book, Reservation
 from sfumato.privacy.spending import Purse
 from sfumato.privacy.statement import PrivacyStatement
 from sfumato.receiver import Release
@@ -33,7 +31,7 @@ def release(
     delta: float = DEFAULT_DELTA,
     mechanism: Mechanism = "auto",
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
-    ledger: Ledger | str | Path | Literal["default"] | None = "default",
+    ledger: Book = "default",
     components: int | None = None,
     seed: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
@@ -71,17 +69,12 @@ def release(
     settings = {} if components is None else {"components": components}
     plan = MECHANISMS[chosen].plan(schema, budget, adjacency, settings)
     noise = SecureNoise() if seed is None else SeededNoise(seed)
-    path = default_path() if ledger == "default" else ledger
-    book = Ledger(path) if isinstance(path, str | Path) else path
-    reservation, mark = None, ""
     with (
-        counted(book, schema.name, budget, lambda: reservation is not None or entered(book, mark)),
+        Reservation(ledger, schema.name, budget) as reservation,
         closing(open_source(data, schema, noise.key())) as source,
     ):
-        mark = uuid4().hex
-        detail = {**asdict(budget), "mechanism": chosen, "seeded": not noise.private, "release": mark}
         unit = schema.unit.column if schema.unit else None
-        reservation = book.reserve(schema.name, adjacency, budget.units, detail, unit) if book else None
+        reservation.enter(adjacency, chosen, not noise.private, unit)
         public = schema.features if schema.public_features else ()
         curator = Curator(source, adjacency, Purse(budget.units, budget.records), noise, public)
         model = MECHANISMS[chosen].release(curator, plan, progress)
@@ -92,43 +85,11 @@ def release(
             adjacency=adjacency,
             budget=budget,
             seeded=not noise.private,
-            reservation=reservation.hash if reservation else None,
+            reservation=reservation.hash,
             unit=schema.unit,
         )
-        if book and reservation:
-            book.commit(reservation, statement.hash)
+        reservation.commit(statement.hash)
         return Release(schema, source.header, statement, curator.measurements, model)
-
-
-@contextmanager
-def counted(
-    book: Ledger | None, dataset: str, budget: Budget, reserved: Callable[[], bool] = lambda: True
-) -> Iterator[None]:
-    """Whatever stops a release after it was reserved says that it counts: an error, Ctrl-C, the end of the process."""
-    try:
-        yield
-    except BaseException as error:
-        if book and reserved():
-            error.add_note(spent_note(book, dataset, budget))
-        raise
-
-
-def entered(book: Ledger | None, mark: str) -> bool:
-    """Whether the ledger holds the reservation with this mark. Ctrl-C may come when it is written and not yet known.
-
-    Without a mark nothing was reserved, and the ledger, which another may hold, is not waited for.
-    """
-    with suppress(LedgerError):
-        return book is not None and mark != "" and any(mark in entry.detail for entry in book.entries())
-    return False
-
-
-def spent_note(book: Ledger, dataset: str, budget: Budget) -> str:
-    """What a custodian must know when a release was reserved and came to nothing."""
-    return (
-        f"No bundle was written, and the ledger {book.path} counts epsilon {budget.epsilon:g} at delta "
-        f"{budget.delta:g} of dataset {dataset} as spent: it was reserved before the first record was read."
-    )
 
 
 def _checked(schema: Schema, mechanism: str, adjacency: str) -> Adjacency:

@@ -77,7 +77,7 @@ class Checkpoint:
         if not same:
             raise RequestError(
                 f"{self._path} is not from this training, or from that of an older version; "
-                f"give another file for the checkpoint"
+                "give another file for the checkpoint"
             )
         self._put(columns, len(losses))
         return [(loss, None if np.isnan(held_back) else held_back) for loss, held_back in losses]

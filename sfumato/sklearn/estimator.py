@@ -21,9 +21,10 @@ from sfumato.models.gaussians import Gaussians
 from sfumato.models.logarithms import log_sum
 from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
+from sfumato.privacy.reservation import Book
 from sfumato.sklearn.knowledge import bounds_of, classes_of, codes_of, names_of
 from sfumato.sklearn.refusals import refuse
-from sfumato.sklearn.releasing import Book, Records, Released, Terms, release_with_bought_bounds, release_within
+from sfumato.sklearn.releasing import Records, Released, Terms, release_with_bought_bounds, release_within
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

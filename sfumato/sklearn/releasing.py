@@ -1,21 +1,19 @@
 """From arrays to a release: with bounds that are known, or with bounds that are bought first."""
 
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import Any, Literal
-from uuid import uuid4
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.custodian import counted, entered, release
+from sfumato.custodian import release
 from sfumato.measurement import Measurement
 from sfumato.mechanisms.mixture import plan_mixture
 from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.ledger import Ledger, default_path
 from sfumato.privacy.noise import SecureNoise, SeededNoise
+from sfumato.privacy.reservation import Book, Reservation
 from sfumato.privacy.statement import Before, PrivacyStatement
 from sfumato.receiver import Release
 from sfumato.schema import Schema
@@ -23,7 +21,6 @@ from sfumato.sklearn.buying import PUBLIC_BOX, Purchase, buy_bounds
 from sfumato.sklearn.knowledge import schema_of, target_of, values_of
 
 FloatArray = NDArray[np.float64]
-Book = Ledger | str | Path | Literal["default"] | None
 _BOTH = "mixture within bought bounds"
 
 
@@ -92,19 +89,13 @@ def release_with_bought_bounds(records: Records, terms: Terms, share: float) -> 
     plan_mixture(records.schema(terms.dataset, widest), purchase.rest, adjacency, terms.components)
 
     noise = SecureNoise() if terms.seed is None else SeededNoise(-1 - terms.seed)  # other noise than the mixture's
-    path = default_path() if terms.ledger == "default" else terms.ledger
-    book = Ledger(path) if isinstance(path, str | Path) else path
-    reserved, mark = None, ""
-    with counted(book, terms.dataset, budget, lambda: reserved is not None or entered(book, mark)):
-        mark = uuid4().hex
-        detail = {**asdict(budget), "mechanism": _BOTH, "seeded": not noise.private, "release": mark}
-        reserved = book.reserve(terms.dataset, adjacency, budget.units, detail) if book else None
-        reservation = reserved.hash if reserved else None
+    with Reservation(terms.ledger, terms.dataset, budget) as reservation:
+        reservation.enter(adjacency, _BOTH, not noise.private)
         bounds, bought = buy_bounds(records.X, purchase, adjacency, noise)
         made = _mixture(records, terms, bounds, purchase.rest, None)
         what = "bounds that were bought from the same records"
         before = Before(what=what, units=purchase.units, epsilon=budget.epsilon)
-        known = made.statement.model_copy(update={"reservation": reservation, "before": before})
+        known = made.statement.model_copy(update={"reservation": reservation.hash, "before": before})
         made = replace(made, statement=known)
         statement = PrivacyStatement.of(
             (*bought, *made.measurements),
@@ -113,10 +104,9 @@ def release_with_bought_bounds(records: Records, terms: Terms, share: float) -> 
             adjacency=adjacency,
             budget=budget,
             seeded=not noise.private,
-            reservation=reservation,
+            reservation=reservation.hash,
         )
-        if book and reserved:
-            book.commit(reserved, statement.hash)
+        reservation.commit(statement.hash)
     return Released(made, statement, bounds, bought)
 
 

@@ -1,4 +1,4 @@
-"""One local Spark for all tests that need one; skipped where it cannot run."""
+"""Databases and one local Spark for all tests that need them; skipped where they cannot run."""
 
 import signal
 import sys
@@ -9,9 +9,10 @@ import pytest
 
 from sfumato.errors import DataError
 from sfumato.sources.spark_session import check_java, session
+from tests.sources.filled import cells, kind, opened, people, reference
 from tests.sources.servers import running_server, server
 
-__all__ = ["running_server", "server", "spark"]
+__all__ = ["cells", "kind", "opened", "people", "reference", "running_server", "server", "spark"]
 
 
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # what Java compiles and collects best pays after minutes
