@@ -35,9 +35,8 @@ it names (`sfumato.published.rivals`) and by the **proven** release of this libr
 * The search tries adaptation with alpha 0.5 or none, and leaves the other knobs of ClustMix, lambda among them, as they
   are by default.
 * PATE-GAN is not its paper's to the letter: teachers compare means, class by class, and labels are a noisy count
-  (`sfumato.published.rivals.PATEGAN` says what differs, and why). With teachers who compared rows of all classes it
-  stayed below 0.5 on Adult.
-* ADS-GAN makes some frauds on credit (132 and 157 in the first two runs, of 369), and nothing like them.
+  (`sfumato.published.rivals.PATEGAN` says what differs, and why).
+* ADS-GAN learns next to nothing of the few frauds of credit.
 * The columns Real to ClustMix were run on a machine with a GPU and 16 cores, but for some runs of Adult, which were run
   on two cores, as were PATE-GAN, ADS-GAN and the proven columns.
 * The paper's hospital data needs a licence. *icu mortality* is death in hospital of 12,000 stays in intensive care,

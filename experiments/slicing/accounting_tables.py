@@ -96,7 +96,6 @@ def page(tables: dict[str, list[Row]]) -> str:
             parts += [f"Widest bracket of an exact column: {widest:.1e}, relative.", ""]
     parts += ["## B1. Greatest kappa = Delta / sigma of shuffled records, epsilon 1", ""]
     parts += ["Proven: no shuffle and proven clones. The ceiling is no promise; the others are not proven.", ""]
-    parts += ["With half as wide cells, blankets of 10,000 records and 20 or 100 slices move by 1e-5, relative.", ""]
     parts += _markdown(("delta", "n", *SHUFFLED), tables["B1"], "{:.3f}".format)
     return "\n".join(parts) + "\n"
 

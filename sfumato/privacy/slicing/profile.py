@@ -51,7 +51,7 @@ class SlicingProfile:
 
     For delta from 1e-12 and epsilon from 0.01 to 20 the ends of a bracket of sigma are less than 2e-4 apart. Several
     blocks need long doubles of 64 bits or more for that; where a machine has none, brackets of the smallest deltas are
-    wider, and as certain. Many blocks take long: a thousand of one direction 8 s and 2 GB, five thousand 45 s and 7 GB.
+    wider, and as certain. Thousands of blocks take tens of seconds and some gigabytes.
 
     Edge cases
         directions fixed before the records: `RequestError`, see `sigma_for_fixed`

@@ -1,5 +1,6 @@
 import itertools
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -128,6 +129,14 @@ def test_the_blanket_is_the_simulated_bound(width):
     assert blanket_delta(n, epsilon, kappa, width) == pytest.approx(
         bound.mean(), abs=5 * bound.std() / math.sqrt(count) + 0.01 * bound.mean()
     )
+
+
+def test_the_integral_of_a_blanket_is_fine_enough(monkeypatch):
+    coarse = blanket(N, EPSILON, DELTA, 20).kappa
+    module = sys.modules["sfumato.privacy.slicing.shuffling.blanket"]  # the package has a function of its name
+    monkeypatch.setattr(module, "_SHELLS", 2 * module._SHELLS)
+    monkeypatch.setattr(module, "_ANGLES", 2 * module._ANGLES)
+    assert blanket(N, EPSILON, DELTA, 20).kappa == pytest.approx(coarse, rel=1e-4)
 
 
 @settings(max_examples=15)
