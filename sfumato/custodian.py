@@ -32,6 +32,7 @@ def release(
     mechanism: Mechanism = "auto",
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
     ledger: Book = "default",
+    types: Literal["declared"] | None = None,
     components: int | None = None,
     seed: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
@@ -47,6 +48,8 @@ def release(
                 or "auto": a subspace for 64 numeric columns or more with one category at most, as target, else tables
     adjacency   "add-remove" (one record more or less), "replace" or "label"
     components  how many Gaussians a mixture without a category as target gets; by default as many as the data bear out
+    types       of a pandas or polars frame: "declared" says that you set the type of every column yourself, so that the
+                rows did not decide it. Else only columns that inference cannot change are accepted, see docs/values.md
     ledger      where the spending is written down: by default the user's ledger (`$SFUMATO_LEDGER`); None: nowhere
     seed        for tests and studies: the release is then marked "seeded: not private" for good
     progress    called with a few words when a stage begins
@@ -61,7 +64,7 @@ def release(
         same type. Whatever stops it later - storage that breaks, Ctrl-C - carries a note that the spend counts.
     """
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
-    adjacency = _checked(schema, mechanism, adjacency)
+    adjacency = _checked(schema, mechanism, adjacency, types)
     budget = Budget(epsilon, delta, schema.unit.records if schema.unit else 1)
     chosen = ("subspace" if is_wide(schema) else "tables") if mechanism == "auto" else mechanism
     if components is not None and chosen != "mixture":
@@ -71,7 +74,7 @@ def release(
     noise = SecureNoise() if seed is None else SeededNoise(seed)
     with (
         Reservation(ledger, schema.name, budget) as reservation,
-        closing(open_source(data, schema, noise.key())) as source,
+        closing(open_source(data, schema, noise.key(), declared=types == "declared")) as source,
     ):
         unit = schema.unit.column if schema.unit else None
         reservation.enter(adjacency, chosen, not noise.private, unit)
@@ -92,8 +95,10 @@ def release(
         return Release(schema, source.header, statement, curator.measurements, model)
 
 
-def _checked(schema: Schema, mechanism: str, adjacency: str) -> Adjacency:
+def _checked(schema: Schema, mechanism: str, adjacency: str, types: str | None) -> Adjacency:
     """Refuse what this version cannot keep, before anything is opened."""
+    if types not in (None, "declared"):
+        raise RequestError(f'types is {types!r}; say "declared", or leave it out')
     if mechanism not in get_args(Mechanism):
         raise RequestError(f"mechanism is {mechanism!r}; use one of {', '.join(get_args(Mechanism))}")
     if adjacency not in list(Adjacency):

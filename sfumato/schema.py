@@ -20,6 +20,7 @@ from sfumato.schema_errors import LineOf, did_you_mean, explain
 
 LARGEST_WHOLE = 2**53  # every integer up to here is a float64, so arithmetic on codes is exact
 LARGEST_NUMBER, SMALLEST_SPAN = 1e100, 1e-100
+STORED_TYPE = re.compile(r"u?int(8|16|32)|uint64|float16|float32|enum|(ordered )?category|zone [\w/+:-]+")
 _RUN = re.compile(r"\{(\d+)\.\.(\d+)\}")
 MOST_COLUMNS = 100_000
 
@@ -241,6 +242,18 @@ class DatetimeColumn(_Ordered):
 Column = CategoryColumn | BooleanColumn | NumberColumn | IntegerColumn | DateColumn | DatetimeColumn
 
 
+def _fits(stored: str, column: Column) -> bool:
+    """Whether values of the column can be stored so."""
+    if not STORED_TYPE.fullmatch(stored):
+        return False
+    if stored.startswith("zone "):
+        return column.type == "datetime"
+    if stored.startswith(("int", "uint", "float")):
+        listed = column.values if isinstance(column, CategoryColumn) else ()
+        return column.type in ("integer", "number") or (listed != () and not any(isinstance(v, str) for v in listed))
+    return column.type == "category"
+
+
 class Unit(_Part):
     """Whom the promise protects, where that is not one record."""
 
@@ -264,6 +277,12 @@ class Schema(_Part):
         default=False, description="whether every column but the target may be published as it is; for label adjacency"
     )
 
+    types: Mapping[str, str] = Field(
+        default_factory=dict,
+        description="how a sample stores a column, where the type alone leaves it open: int16, float32, category, "
+        "ordered category, enum, or the time zone of moments as `zone Europe/Berlin`",
+    )
+
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
         if sum(column.length for column in self.columns) > MOST_COLUMNS:
@@ -280,10 +299,32 @@ class Schema(_Part):
             raise ValueError(f"unit: {self.unit.column!r} must not be released; take it off the columns")
         return self
 
+    @model_validator(mode="after")
+    def _types_fit(self) -> Self:
+        columns = {name: column for column in self.columns for name in (column.name, *column.names) if self.types}
+        for name, text in self.types.items():
+            if name not in columns:
+                raise ValueError(f"types: {name!r} is not a column{did_you_mean(name, columns)}; name one")
+            if not _fits(text, columns[name]):
+                raise ValueError(
+                    f"types: {name}: {text!r} does not fit a column of type {columns[name].type}; use int8 to int32, "
+                    "uint8 to uint64, float16 or float32 for numbers, category, ordered category or enum for "
+                    "categories, and zone with a name for datetimes"
+                )
+        return self
+
     @cached_property
     def by_name(self) -> Mapping[str, Column]:
         """Every column by its own name, runs written out, in the order of the schema."""
         return {name: column for column in self.columns for name in column.names}
+
+    @cached_property
+    def stored_types(self) -> Mapping[str, str]:
+        """How samples store columns, by their own names, where the schema says so."""
+        of_runs = {
+            name: text for column in self.columns if (text := self.types.get(column.name)) for name in column.names
+        }
+        return {**of_runs, **{name: text for name, text in self.types.items() if name in self.by_name}}
 
     def __getitem__(self, name: str) -> Column:
         return self.by_name[name]

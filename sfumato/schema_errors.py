@@ -11,7 +11,7 @@ LineOf = Callable[[Location], int | None]
 
 KEYS = (
     *("sfumato", "name", "columns", "target", "unit", "column", "records"),
-    *("type", "bounds", "values", "missing", "atoms", "scale", "otherwise"),
+    *("type", "types", "bounds", "values", "missing", "atoms", "scale", "otherwise"),
 )
 
 

@@ -4,6 +4,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +33,12 @@ columns:
   - {name: ill, type: category, values: ["no", "yes"]}
 target: ill
 """
+
+
+def without_dates(text: str = MIXED) -> Schema:
+    """The schema less its dates, which a frame with inferred types may not hold."""
+    whole = Schema.from_yaml(text)
+    return whole.model_copy(update={"columns": tuple(column for column in whole.columns if "date" not in column.type)})
 
 
 @pytest.hookimpl(wrapper=True)
@@ -83,6 +90,11 @@ def make_table(rows: int, seed: int = 0) -> pa.Table:
             "not_in_the_schema": pa.array([f"secret {row}" for row in range(rows)]),
         }
     )
+
+
+def in_pandas(table: pa.Table) -> Any:
+    """The table as a frame that declares its types: pandas keeps dates as objects by default."""
+    return table.to_pandas(date_as_object=False)
 
 
 @pytest.fixture(scope="session")

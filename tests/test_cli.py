@@ -15,7 +15,7 @@ from sfumato import custodian
 from sfumato.cli import app
 from sfumato.curator import Curator
 from tests.audit.mixtures import table as two_kinds
-from tests.conftest import MIXED, make_table
+from tests.conftest import MIXED, in_pandas, make_table
 
 COMMANDS = (
     ["demo"], ["release"], ["sample"], ["retrain"], ["inspect"], ["verify"], ["report"],
@@ -141,7 +141,7 @@ def test_the_whole_path(place):
 
 
 def test_a_sample_of_a_frame_release_can_be_written(place, schema):
-    sfumato.release(make_table(200).to_pandas(), schema, epsilon=1.0).save(place / "p.sfumato")
+    sfumato.release(in_pandas(make_table(200)), schema, epsilon=1.0, types="declared").save(place / "p.sfumato")
     assert run("sample", place / "p.sfumato", "-n", 5, "--out", place / "p.parquet").exit_code == 0
     assert pyarrow.parquet.read_table(place / "p.parquet").column_names[0] == "ill"
 

@@ -62,6 +62,15 @@ def test_numbers_may_be_written_as_people_write_them():
     assert schema["x"].bounds == (-1000, 2_000_000)
 
 
+def test_types_name_columns_and_runs():
+    columns = '{name: "p_{0..2}", type: integer, bounds: [0, 9]}, {name: c, type: category, values: [1, 2]}'
+    schema = Schema.from_yaml(
+        f'{{sfumato: 1, name: t, columns: [{columns}], types: {{"p_{{0..2}}": uint8, p_1: int16, c: int8}}}}'
+    )
+    assert schema.stored_types == {"p_0": "uint8", "p_1": "int16", "p_2": "uint8", "c": "int8"}
+    assert Schema.from_yaml(schema.to_yaml()) == schema
+
+
 BROKEN = {
     "unknown key": (
         "bounds: [17, 90]",
@@ -105,6 +114,15 @@ BROKEN = {
     "null in a list": ('["<=50K", ">50K"]', "[a, null]", "None is not text or a number"),
     "the same value twice": ('["<=50K", ">50K"]', "[1, '1']", "values: '1' is listed twice"),
     "otherwise not listed": ('">50K"]', '">50K"], otherwise: rich', "otherwise: 'rich' is not one of the values"),
+    "a type of nothing": ("target: income", "types: {incom: category}", "types: 'incom' is not a column (did you mean"),
+    "a type that does not fit": ("target: income", "types: {age: category}", "does not fit a column of type integer"),
+    "a type of no library": (
+        "target: income",
+        "types: {age: int128}",
+        "does not fit a column of type integer; use int8",
+    ),
+    "a zone of no moment": ("target: income", "types: {income: zone UTC}", "does not fit a column of type category"),
+    "words as numbers": ("target: income", "types: {income: int8}", "does not fit a column of type category"),
     "unknown target": ("target: income", "target: incom", "target: 'incom' is not a column (did you mean 'income'?)"),
     "unknown type": ("type: date,", "type: dat,", "columns[3] (admitted): type must be one of integer, number"),
     "unknown version": ("sfumato: 1 ", "sfumato: 2 ", "line 2, sfumato: 2 is not allowed here; use 1"),

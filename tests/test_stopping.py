@@ -74,8 +74,8 @@ def test_a_fault_after_the_books_are_closed_counts(place, monkeypatch, fault):
     """While the table is closed: all is done, and lost."""
     error, code, words = FAULTS[fault]
 
-    def opened(*words):
-        source = open_source(*words)
+    def opened(*words, **settings):
+        source = open_source(*words, **settings)
         source.close = broken(error)
         return source
 

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.encoding.cells import cells_of
 from sfumato.encoding.room import room
 
 CodeArray = NDArray[np.int32]
@@ -34,7 +35,8 @@ def encoded(array: pa.Array, of_values: Callable[[pa.Array], CodeArray], absent:
     else:
         codes = of_values(_as_they_lie(array) if pa.types.is_primitive(array.type) else array)
     if array.null_count:
-        put(absent, codes, _bits(array, 0) == 0)
+        stored = array.storage if isinstance(array, pa.ExtensionArray) else array
+        put(absent, codes, _bits(stored, 0) == 0)
     return codes
 
 
@@ -46,11 +48,8 @@ def put(value: int, codes: CodeArray, where: NDArray[np.bool_]) -> None:
 
 
 def one(value: object) -> pa.Array:
-    """One value as an array, of nulls if Arrow does not know its kind."""
-    try:
-        return pa.array([value])
-    except (pa.ArrowException, OverflowError, UnicodeError, TypeError):
-        return pa.nulls(1)
+    """One value as an array."""
+    return cells_of([value])
 
 
 def _as_they_lie(array: pa.Array) -> pa.Array:

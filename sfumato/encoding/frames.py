@@ -1,24 +1,24 @@
-"""Data frames of any kind as Arrow tables, by declared types alone: no mixture of values in a column can fail."""
+"""Data frames of any kind as Arrow tables: no mixture of values in a column can fail."""
 
 import sys
-from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from sfumato.encoding.header import (
-    Frame,
-    Header,
-    check_columns,
-    chosen_in_pandas,
-    chosen_in_polars,
-    header_of_arrow,
-)
-from sfumato.encoding.objects import id_of_object, text_of_object
-from sfumato.errors import DataError
+from sfumato.encoding.cells import cells_of
+from sfumato.encoding.header import Frame, Header, check_columns, chosen_in_pandas, chosen_in_polars, header_of_arrow
+from sfumato.encoding.objects import id_of_object
 from sfumato.schema import Schema
 
-_NOT_PLAIN = ("complex", "period", "interval", "Sparse", "timedelta", "Object", "Duration")
+_NUMPY_KINDS = "biuf"  # truth and numbers
+_LARGEST_FLOAT = 8  # bytes
+_PLAIN_IN_PANDAS = (  # extension types whose values are Arrow's own
+    "BooleanDtype",
+    *(f"{sign}Int{bits}Dtype" for sign in ("", "U") for bits in (8, 16, 32, 64)),
+    *(f"Float{bits}Dtype" for bits in (32, 64)),
+    "ArrowDtype",
+)
 
 
 def kind_of(data: object) -> Frame | None:
@@ -40,18 +40,18 @@ def names_of(data: Any) -> list[str]:
     return data.schema.names if kind_of(data) == "arrow" else [str(name) for name in data.columns]
 
 
-def header_of(data: Any, schema: Schema) -> Header:
-    """The header of a frame that has every column of the schema."""
+def header_of(data: Any, schema: Schema, declared: bool) -> Header:
+    """The header of a frame that has every column of the schema.
+
+    The types of a pandas or polars frame are in it only if they are `declared`: else the rows may have decided them.
+    """
     check_columns(names_of(data), schema, "the table")
-    kind = kind_of(data)
+    kind = kind_of(data) or "arrow"
     if kind == "arrow":
         return header_of_arrow(data.schema, schema)
-    declared = dict(zip(names_of(data), data.dtypes, strict=True))
-    for name in schema.read:
-        if str(declared[name]).startswith(_NOT_PLAIN):
-            raise DataError(f"the table stores column {name!r} as {declared[name]}; cast it to a plain type")
-    chosen = chosen_in_pandas if kind == "pandas" else chosen_in_polars
-    return Header(kind or "arrow", {name: chosen(dtype) for name, dtype in declared.items() if name in schema.by_name})
+    chosen = {"pandas": chosen_in_pandas, "polars": chosen_in_polars}[kind] if declared else lambda _: ""
+    types = {name: chosen(dtype) for name, dtype in zip(names_of(data), data.dtypes, strict=True)}
+    return Header.of(kind, types, schema)
 
 
 def empty(data: Any) -> Any:
@@ -66,32 +66,41 @@ def to_arrow(data: Any, names: list[str], person: str | None = None) -> pa.Table
             table = data if isinstance(data, pa.Table) else pa.Table.from_batches([data])
             return table.select(names)
         case "polars":
-            return _within_64_bits(data.select(names), person).to_arrow()
+            return pa.table({name: _arrow_of_polars(data[name], name == person) for name in names})
     places = {name: place for place, name in enumerate(names_of(data))}
-    return pa.table({name: _arrow_of_series(data.iloc[:, places[name]], name == person) for name in names})
+    return pa.table({name: _arrow_of_pandas(data.iloc[:, places[name]], name == person) for name in names})
 
 
-def _within_64_bits(frame: Any, person: str | None) -> Any:
-    """Arrow has no integers of 128 bits; whatever needs them lies outside all bounds, where floats do as well."""
-    polars = sys.modules["polars"]
-    wide = [name for name, dtype in frame.schema.items() if str(dtype) in ("Int128", "UInt128")]
-    return frame.with_columns(
-        [polars.col(name).cast(polars.String if name == person else polars.Float64) for name in wide]
-    )
+def _arrow_of_polars(series: Any, of_person: bool) -> pa.Array:
+    """Arrow has no integers of 128 bits, and no objects."""
+    name = str(series.dtype)
+    if name == "Object":
+        return _arrow_of_objects(series.to_list(), of_person)
+    if name in ("Int128", "UInt128"):
+        return series.cast(sys.modules["polars"].String).to_arrow()
+    return series.to_arrow()
 
 
-def _arrow_of_series(series: Any, of_person: bool) -> pa.Array:
-    if str(series.dtype) == "category":
-        places = series.cat.codes.to_numpy()
+def _arrow_of_pandas(series: Any, of_person: bool) -> pa.Array:
+    dtype = series.dtype
+    if type(dtype).__name__ == "CategoricalDtype":
+        index = series.cat.codes.to_numpy()
         return pa.DictionaryArray.from_arrays(
-            pa.array(places, mask=places < 0), _arrow_of_objects(series.cat.categories, of_person)
+            pa.array(index, mask=index < 0), _arrow_of_objects(series.cat.categories, of_person)
         )
-    if series.dtype == object or getattr(series.dtype, "storage", "") == "python":
-        return _arrow_of_objects(series, of_person)
-    return pa.array(series, from_pandas=True)
+    if getattr(dtype, "tz", None) is not None:  # Arrow does not know every zone; the instant does not need it
+        series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+    return pa.array(series, from_pandas=True) if _is_plain(series.dtype) else _arrow_of_objects(series, of_person)
 
 
-def _arrow_of_objects(values: Iterable[object], of_person: bool) -> pa.Array:
-    if of_person:
-        return pa.array(map(id_of_object, values), pa.large_binary())
-    return pa.array(map(text_of_object, values), pa.large_string())
+def _is_plain(dtype: Any) -> bool:
+    """Whether Arrow takes every column of this pandas type as it is."""
+    if isinstance(dtype, np.dtype):
+        numeric = dtype.kind in _NUMPY_KINDS and dtype.itemsize <= _LARGEST_FLOAT
+        return dtype.isnative and (numeric or dtype.kind == "M")
+    name = type(dtype).__name__
+    return name in _PLAIN_IN_PANDAS or (name == "StringDtype" and dtype.storage != "python")
+
+
+def _arrow_of_objects(values: Any, of_person: bool) -> pa.Array:
+    return pa.array(map(id_of_object, values), pa.large_binary()) if of_person else cells_of(values)

@@ -1,11 +1,11 @@
-"""The header of the private table: which columns it has, in which order and type. Public, and kept with a release.
+"""The header of the private table: its columns, their order, and the types that a sample comes back in. Public.
 
-It lets a sample come back as the table went in. Types need care: libraries guess most of them from values (a null turns
-int64 into float64, a word turns it into text), so a guessed type would tell of rows. Kept are only types that somebody
-must have chosen, such as int16, float32, a category or a time zone; everything else follows from the schema alone.
+Types are chosen, never observed: they come from the schema (`types:`), from storage whose types somebody declared
+(Parquet, SQL, Arrow, Spark, numpy files), or from a frame whose owner says that its types are declared. A library that
+infers types looks at rows (a null turns int64 into float64, a word turns it into text), so an inferred type would tell
+of them. Of a declared type only what the schema leaves open is kept: the size of numbers, categories, time zones.
 """
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,10 @@ import pyarrow as pa
 from sfumato.encoding.persons import person_type_fits
 from sfumato.encoding.reading import family
 from sfumato.errors import DataError
-from sfumato.schema import Schema
+from sfumato.schema import STORED_TYPE, Schema
 
 Frame = Literal["arrow", "pandas", "polars"]
 
-_CHOSEN = re.compile(r"(u?int(8|16|32)|uint64|float16|float32|enum|(ordered )?category|zone [\w/+:-]+)?")
 POLARS_NAMES = {
     **{f"int{bits}": f"Int{bits}" for bits in (8, 16, 32)},
     **{f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)},
@@ -31,7 +30,7 @@ POLARS_NAMES = {
 _READABLE = {
     "integer": {"nothing", "number", "boolean", "text"},
     "number": {"nothing", "number", "boolean", "text"},
-    "category": {"nothing", "number", "boolean", "text", "day"},
+    "category": {"nothing", "number", "boolean", "text", "day", "cell"},
     "boolean": {"nothing", "number", "boolean", "text"},
     "date": {"nothing", "day", "moment", "text"},
     "datetime": {"nothing", "day", "moment", "text"},
@@ -46,8 +45,14 @@ class Header:
     types: Mapping[str, str]
 
     def __post_init__(self) -> None:
-        if self.frame not in get_args(Frame) or not all(_CHOSEN.fullmatch(text) for text in self.types.values()):
+        if self.frame not in get_args(Frame) or not all(map(_is_known, self.types.values())):
             raise ValueError("a header names a frame or a type that is not known")
+
+    @classmethod
+    def of(cls, frame: Frame, declared: Mapping[str, str], schema: Schema) -> "Header":
+        """The header of a table whose columns have these declared types; what the schema says of a type goes before."""
+        chosen = {**declared, **schema.stored_types}
+        return cls(frame, {name: chosen[name] for name in declared if name in schema.by_name})
 
 
 def chosen_in_arrow(storage: pa.DataType) -> str:
@@ -77,13 +82,16 @@ def chosen_in_polars(dtype: Any) -> str:
 
 
 def _if_known(text: str) -> str:
-    return text if _CHOSEN.fullmatch(text) else ""
+    return text if _is_known(text) else ""
+
+
+def _is_known(text: str) -> bool:
+    return not text or STORED_TYPE.fullmatch(text) is not None
 
 
 def header_of_arrow(storage: pa.Schema, schema: Schema) -> Header:
     """The header of an Arrow schema, without its metadata."""
-    names = [name for name in storage.names if name in schema.by_name]
-    return Header("arrow", {name: chosen_in_arrow(storage.field(name).type) for name in names})
+    return Header.of("arrow", {name: chosen_in_arrow(storage.field(name).type) for name in storage.names}, schema)
 
 
 def check_columns(names: Sequence[str], schema: Schema, where: str) -> None:
@@ -105,14 +113,21 @@ def check_storage(storage: Mapping[str, pa.DataType], schema: Schema, where: str
     `storage` has every column that the schema reads; others do no harm.
     """
     for name, column in schema.by_name.items():
-        guessed_from_nulls = storage[name] == pa.float64()  # what pandas makes of a column without any value
-        if family(storage[name]) not in _READABLE[column.type] and not guessed_from_nulls:
+        only_nulls = storage[name] == pa.float64()  # what pandas makes of a column without any value
+        if family(storage[name]) not in _READABLE[column.type] and not only_nulls:
             raise DataError(
-                f"{where} stores column {name!r} as {storage[name]}, which cannot be read as {column.type}; "
+                f"{where} stores column {name!r} as {_in_words(storage[name])}, which cannot be read as {column.type}; "
                 "change its type in the schema or in the table"
             )
     if schema.unit and not person_type_fits(storage[schema.unit.column]):
         raise DataError(
             f"{where} stores column {schema.unit.column!r} as {storage[schema.unit.column]}, which cannot tell persons "
-            "apart; store whole numbers or text"
+            "apart; store integers or text"
         )
+
+
+def _in_words(storage: pa.DataType) -> str:
+    """A type, and of Python objects the cure."""
+    if family(storage) != "cell":
+        return str(storage)
+    return "Python objects of any kind (set one, such as float64, string, or datetime64[us] for dates)"

@@ -8,7 +8,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.encoding import reading
-from sfumato.encoding.code_arrays import CodeArray, FloatArray, Limits, encoded, one, put
+from sfumato.encoding.code_arrays import CodeArray, FloatArray, Limits, encoded, one
+from sfumato.encoding.listings import IS_NULL, NOT_LISTED, Listing
 from sfumato.schema import BooleanColumn, CategoryColumn, text_of
 
 
@@ -69,21 +70,24 @@ class Listed:
 
     def _of_values(self, array: pa.Array) -> CodeArray:
         codes: CodeArray = self._of_places.take(self._found(array))
-        if pa.types.is_floating(array.type):
-            put(self._absent, codes, np.asarray(array.is_null(nan_is_null=True)))
         return codes
 
     @cached_property
     def _of_places(self) -> CodeArray:
-        """The code of each place in the list; last, where place -1 leads, that of a value which is not listed."""
-        return np.append(np.arange(len(self.values)), self.otherwise).astype(np.int32)
+        """The code of each place in the list; last, where `IS_NULL` and `NOT_LISTED` lead, those of such values."""
+        return np.array([*range(len(self.values)), self._absent, self.otherwise], dtype=np.int32)
+
+    @cached_property
+    def _listing(self) -> Listing:
+        return Listing(self.texts)
 
     def _found(self, array: pa.Array) -> NDArray[np.int64]:
-        """The place of each value in the list, -1 where it is not there."""
-        if self.truth:
-            truth = reading.as_truth(array)
-            return np.where(np.isnan(truth), -1, truth).astype(np.int64)
-        return reading.positions(array, self.texts)
+        """The place of each value in the list, or why it has none."""
+        if not self.truth:
+            return reading.positions(array, self._listing)
+        truth, unread = reading.as_truth(array)
+        place = np.where(np.isnan(truth), IS_NULL, truth == 1)
+        return place if unread is None else np.where(unread, NOT_LISTED, place)
 
     def code_of(self, value: object) -> int | None:
         """See `Codes`."""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from sfumato.encoding.objects import id_of_object
 from sfumato.encoding.reading import family
@@ -27,9 +26,9 @@ def person_type_fits(storage: pa.DataType) -> bool:
 def persons(array: pa.Array) -> pa.LargeBinaryArray:
     """The id of each record as bytes; null where nobody is named: null, NaN and empty text.
 
-    A whole number is its digits, whether it is stored as an integer, a float, a decimal or text; text may have written
-    it as 17.0 or 1.7e+16, as pandas does where an id is missing elsewhere in the column. A float with a fraction is its
-    shortest digits. Other values keep themselves apart.
+    A number is its digits, whether it is stored as a boolean, an integer, a float, a decimal or text; text may have
+    written it as 17.0 or 1.7e+16, as pandas does where an id is missing elsewhere in the column. A float with a
+    fraction is its shortest digits as a float64. Other values keep themselves apart.
     """
     if isinstance(array, pa.ExtensionArray):
         named = array.type.extension_name == "arrow.uuid"
@@ -46,29 +45,24 @@ def persons(array: pa.Array) -> pa.LargeBinaryArray:
 
 
 def _text(array: pa.Array) -> pa.Array:
-    day = pc.cast(array, pa.date32(), safe=False) if family(array.type) == "day" else array
-    return pc.cast(day, pa.string())
+    plain = {"day": pa.date32(), "boolean": pa.int8()}.get(str(family(array.type)), array.type)
+    return pc.cast(pc.cast(array, plain, safe=False), pa.string())
 
 
 def _digits_of_floats(numbers: pa.Array) -> pa.LargeBinaryArray:
-    """Floats that are whole are written as integers; pandas makes floats of integers where one is missing."""
-    values = numbers.to_numpy(zero_copy_only=False)
+    """Floats that are integers are written as integers; pandas makes floats of integers where one is missing."""
     with np.errstate(invalid="ignore"):  # a warning would tell of a NaN that signals
-        size = np.abs(values.astype(np.float64))
+        values = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
+        size = np.abs(values)
         whole = (size < _WHOLE) & (np.floor(size) == size)
     integers = pc.cast(pa.array(np.where(whole, values, 0).astype(np.int64)), pa.string())
-    printed = (size >= _PLAIN[0]) & (size < _PLAIN[1]) & (values.dtype != np.float16)
+    printed = (size >= _PLAIN[0]) & (size < _PLAIN[1])
     alone = ~whole & ~printed
     fractions = np.where(whole | alone, 0, values)
-    written = pc.if_else(pa.array(whole), integers, pc.cast(pa.array(fractions.astype(_printed(values))), pa.string()))
+    written = pc.if_else(pa.array(whole), integers, pc.cast(pa.array(fractions), pa.string()))
     others, places = np.unique(values[alone], return_inverse=True)
     names = pa.array(map(id_of_object, others), pa.large_binary())
     return pc.replace_with_mask(pc.cast(written, pa.large_binary()), pa.array(alone), names.take(pa.array(places)))
-
-
-def _printed(values: NDArray[np.floating[Any]]) -> type[np.floating[Any]]:
-    """The kind whose shortest digits Arrow prints; it prints no half floats, of which there are few."""
-    return np.float32 if values.dtype == np.float32 else np.float64
 
 
 def _plain(text: pa.Array) -> pa.Array:

@@ -1,39 +1,62 @@
-"""Arrow arrays of any type as plain numbers, days, seconds or list positions, value by value.
+"""Arrow arrays of any type as numbers, seconds, truth values or list positions, value by value.
 
-What cannot be read becomes NaN (or position -1), as a null does: nothing here raises for what a row holds, and no value
-has a say in how another one is read. Which way is taken depends on the array's declared type alone, which is public.
+The same as the definitions in `values` and `listings`, for many values at once: what a value is read as depends on the
+value alone, and never on the type of the array or on the values beside it. Nothing here raises for what a row holds.
 """
 
-import datetime as dt
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Literal, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.schema import text_of
+from sfumato.encoding.cells import CellType, unpack
+from sfumato.encoding.listings import IS_NULL, NOT_LISTED, Listing, NumberTable
+from sfumato.encoding.values import (
+    DAY_SECONDS,
+    Kind,
+    Value,
+    float_of_text,
+    read_number,
+    read_seconds,
+    read_truth,
+    seconds_of_text,
+    truth_of_text,
+    value_of,
+)
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Scalar = TypeVar("Scalar", np.float64, np.int64)
-Family = Literal["nothing", "boolean", "number", "text", "day", "moment"]
+BoolArray = NDArray[np.bool_]
+Family = Literal["nothing", "boolean", "number", "text", "day", "moment", "cell"]
 
-_EPOCH = dt.date(1970, 1, 1).toordinal()
-_DAY = 86_400
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_TRUE, _FALSE = {"true", "t", "yes", "y", "1"}, {"false", "f", "no", "n", "0"}
+_EXACT_DIGITS, _EXACT_SCALE = 15, 22  # integers of so many digits, and powers of ten up to this one, are floats
+
+
+class Numbers(NamedTuple):
+    """What values are read as: NaN stands for a null; `unread` tells those that cannot be read, None if all can."""
+
+    values: FloatArray
+    unread: BoolArray | None = None
+
+
+def family(storage: pa.DataType) -> Family | None:
+    """What kind of values a column of this Arrow type holds; None for lists, structs, durations and the like."""
+    if isinstance(storage, pa.BaseExtensionType):
+        return "cell" if isinstance(storage, CellType) else None
+    if pa.types.is_dictionary(storage):
+        return family(storage.value_type)
+    return _plain_family(storage)
 
 
 @lru_cache
-def family(storage: pa.DataType) -> Family | None:
-    """What kind of values a column of this Arrow type holds; None for lists, structs, durations and the like."""
+def _plain_family(storage: pa.DataType) -> Family | None:
     types = pa.types
-    if types.is_dictionary(storage):
-        return family(storage.value_type)
     kinds: list[tuple[Family, bool]] = [
         ("nothing", types.is_null(storage)),
         ("boolean", types.is_boolean(storage)),
@@ -52,126 +75,160 @@ def _is_text(storage: pa.DataType) -> bool:
     return bool(views or wide or types.is_string(storage) or types.is_binary(storage))
 
 
-def as_numbers(array: pa.Array) -> FloatArray:
-    """Each value as a float64; infinities and numbers beyond its range stay infinite."""
-    if pa.types.is_dictionary(array.type):
-        return _through_dictionary(array, as_numbers, math.nan)
+def as_numbers(array: pa.Array) -> Numbers:
+    """Each value as the nearest float64; what lies beyond its range is infinite."""
     match family(array.type):
-        case "boolean" | "number":
-            return _filled(array)
-        case "text":
-            return _each_text(array, _parsed_number)
-    return _nothing(array)
-
-
-def as_days(array: pa.Array) -> FloatArray:
-    """Each value as days since 1970-01-01, in universal time where it has a zone."""
-    return np.floor(as_seconds(array) / _DAY)
-
-
-def as_seconds(array: pa.Array) -> FloatArray:
-    """Each value as whole seconds since 1970-01-01 in universal time; a moment without a zone counts as universal."""
-    if pa.types.is_dictionary(array.type):
-        return _through_dictionary(array, as_seconds, math.nan)
-    match family(array.type):
-        case "day":
-            return _DAY * _filled(pc.cast(pc.cast(array, pa.date32(), safe=False), pa.int32()))
-        case "moment":
-            ticks = pc.cast(array, pa.int64())
-            seconds = pc.fill_null(ticks, 0).to_numpy(zero_copy_only=False) // _PER_SECOND[array.type.unit]
-            return np.where(_null(array), math.nan, seconds)
-        case "text":
-            return _each_text(array, _parsed_moment)
-    return _nothing(array)
-
-
-def as_truth(array: pa.Array) -> FloatArray:
-    """Each value as 1 (true) or 0 (false)."""
-    if family(array.type) == "text":
-        if pa.types.is_dictionary(array.type):
-            return _through_dictionary(array, as_truth, math.nan)
-        return _each_text(array, _parsed_truth)
-    number = as_numbers(array)
-    return number if family(array.type) == "boolean" else np.where((number == 0) | (number == 1), number, math.nan)
-
-
-def positions(array: pa.Array, listed: Sequence[str]) -> IntArray:
-    """Where each value stands in the list of texts; -1 for a null and for what is not listed."""
-    if pa.types.is_dictionary(array.type):
-        return _through_dictionary(array, lambda values: positions(values, listed), -1)
-    match family(array.type):
-        case "text":
-            return _found(pc.cast(array, pa.large_binary()), _in_bytes(tuple(listed)))
         case "boolean":
-            values = pc.if_else(array, "true", "false")
-            return _found(values, pa.array([text.lower() for text in listed]))
+            return Numbers(_filled(array))
+        case "number" if pa.types.is_decimal(array.type):
+            return Numbers(_floats_of_decimals(array))
         case "number":
-            return _found(_not_nan(array), pa.array([_number_if_plain(text) for text in listed], pa.float64()))
+            return Numbers(_filled(array))
+        case "text":
+            return _each_text(array, float_of_text)
+        case "cell":
+            return _each_cell(array, read_number)
+    return _nothing(array)
+
+
+def as_days(array: pa.Array) -> Numbers:
+    """Each value as days since 1970-01-01, in universal time where it has a zone."""
+    seconds, unread = as_seconds(array)
+    return Numbers(np.floor(seconds / DAY_SECONDS), unread)
+
+
+def as_seconds(array: pa.Array) -> Numbers:
+    """Each value as seconds since 1970-01-01, rounded down; a moment without a zone counts as universal time."""
+    match family(array.type):
         case "day":
-            return _found(pc.cast(pc.cast(array, pa.date32(), safe=False), pa.string()), pa.array(listed))
-    return np.full(len(array), -1)
+            return Numbers(DAY_SECONDS * _days(array))
+        case "moment":
+            ticks = pc.fill_null(pc.cast(array, pa.int64()), 0).to_numpy(zero_copy_only=False)
+            return Numbers(np.where(_null(array), math.nan, ticks // _PER_SECOND[array.type.unit]))
+        case "text":
+            return _each_text(array, seconds_of_text)
+        case "cell":
+            return _each_cell(array, read_seconds)
+    return _nothing(array)
 
 
-@lru_cache
-def _in_bytes(listed: tuple[str, ...]) -> pa.Array:
-    return pa.array([text.encode() for text in listed], pa.large_binary())
+def as_truth(array: pa.Array) -> Numbers:
+    """Each value as 1 (true) or 0 (false)."""
+    match family(array.type):
+        case "boolean":
+            return Numbers(_filled(array))
+        case "number":
+            number = as_numbers(array).values
+            return Numbers(number, ~((number == 0) | (number == 1) | np.isnan(number)))
+        case "text":
+            return _each_text(array, truth_of_text)
+        case "cell":
+            return _each_cell(array, read_truth)
+    return _nothing(array)
 
 
-def _not_nan(array: pa.Array) -> pa.Array:
-    number = pc.cast(array, pa.float64(), safe=False)
-    return pc.if_else(pc.is_nan(number), pa.scalar(None, pa.float64()), number)
+def positions(array: pa.Array, listing: Listing) -> IntArray:
+    """Where each value stands in the list: `NOT_LISTED` or `IS_NULL` where it does not; of a null, either."""
+    match family(array.type):
+        case "text":
+            return _positions_of_text(pc.cast(array, pa.large_binary()), listing)
+        case "boolean":
+            return _found(pc.cast(array, pa.int64()), listing.in_integers)
+        case "number" if pa.types.is_decimal(array.type):
+            return _each_position(_wide(array), listing, value_of)
+        case "number" if pa.types.is_floating(array.type):
+            number = _filled(array) + 0.0  # no negative zero
+            return np.where(np.isnan(number), IS_NULL, _found(pa.array(number), listing.in_floats))
+        case "number" if pa.types.is_uint64(array.type):
+            return _found(array, listing.in_unsigned)
+        case "number":
+            return _found(pc.cast(array, pa.int64()), listing.in_integers)
+        case "day":
+            return _each_position(pc.cast(array, pa.date32(), safe=False), listing, _day, pa.int32())
+        case "cell":
+            return _each_position(array.storage, listing, unpack)
+    return np.where(_null(array), IS_NULL, NOT_LISTED)
 
 
-def _number_if_plain(text: str) -> float | None:
-    """The number that this text writes in the plain way: "7" but not "007"."""
-    number = _parsed_number(text.encode())
-    return number if text_of(number) == text and math.isfinite(number) else None
+def _positions_of_text(texts: pa.Array, listing: Listing) -> IntArray:
+    """Spelt like an entry; else, of the few that are not, by what each writes."""
+    found = pc.fill_null(pc.cast(pc.index_in(texts, listing.in_bytes), pa.int64()), NOT_LISTED)
+    places: IntArray = found.to_numpy(zero_copy_only=False)
+    strange = places == NOT_LISTED
+    if strange.any():
+        others = texts.filter(pa.array(strange))
+        places = places.copy()
+        places[strange] = _each_position(others, listing, lambda text: Value(Kind.TEXT, text or b""))
+    return places
 
 
-def _found(values: pa.Array, listed: pa.Array) -> IntArray:
-    """Nulls are never found, not even where the list of numbers holds one for a text that is no number."""
-    place = pc.index_in(values, listed, skip_nulls=True)
-    found: IntArray = pc.fill_null(pc.cast(place, pa.int64()), -1).to_numpy(zero_copy_only=False)
+def _found(numbers: pa.Array, table: NumberTable) -> IntArray:
+    place = pc.index_in(numbers, table.numbers, skip_nulls=True)
+    found: IntArray = table.places[pc.fill_null(pc.cast(place, pa.int64()), -1).to_numpy(zero_copy_only=False)]
     return found
 
 
-def _through_dictionary(
-    array: pa.DictionaryArray, read: Callable[[pa.Array], NDArray[Scalar]], absent: float
-) -> NDArray[Scalar]:
-    """Read the dictionary once, then look each value up; `absent` stands for null."""
-    known = read(array.dictionary)
-    table = np.append(known, np.asarray(absent, known.dtype))
-    places = pc.fill_null(pc.cast(array.indices, pa.int64()), len(table) - 1).to_numpy(zero_copy_only=False)
-    looked_up: NDArray[Scalar] = table[places]
-    return looked_up
+def _each_position(
+    array: pa.Array, listing: Listing, read: Callable[[Any], Value], plain: pa.DataType | None = None
+) -> IntArray:
+    distinct = pc.dictionary_encode(array)
+    known = distinct.dictionary if plain is None else pc.cast(distinct.dictionary, plain)
+    places = np.array([*(listing.position(read(one)) for one in known.to_pylist()), IS_NULL], dtype=np.int64)
+    return places[_indices(distinct, len(known))]
 
 
-def _each_text(array: pa.Array, parse: Callable[[bytes], float]) -> FloatArray:
-    """Each distinct text parsed once."""
-    encoded = pc.dictionary_encode(pc.cast(array, pa.large_binary()))
-    parsed = np.array([parse(text) for text in encoded.dictionary.to_pylist()], dtype=np.float64)
-    return _through_dictionary(encoded, lambda _: parsed, math.nan)
+def _day(days: int) -> Value:
+    return Value(Kind.DAY, days)
 
 
-def _parsed_number(text: bytes) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+def _each_text(array: pa.Array, read: Callable[[bytes], float | None]) -> Numbers:
+    distinct = pc.dictionary_encode(pc.cast(array, pa.large_binary()))
+    return _looked_up(distinct, map(read, distinct.dictionary.to_pylist()))
 
 
-def _parsed_moment(text: bytes) -> float:
-    try:
-        moment = dt.datetime.fromisoformat(text.decode().strip())
-        utc = moment.astimezone(dt.UTC) if moment.tzinfo else moment
-    except (ValueError, OverflowError):
-        return math.nan
-    return (utc.toordinal() - _EPOCH) * _DAY + utc.hour * 3600 + utc.minute * 60 + utc.second
+def _each_cell(array: pa.Array, read: Callable[[Value], float | None]) -> Numbers:
+    distinct = pc.dictionary_encode(array.storage)
+    return _looked_up(distinct, (read(unpack(cell)) for cell in distinct.dictionary.to_pylist()))
 
 
-def _parsed_truth(text: bytes) -> float:
-    word = text.decode(errors="replace").strip().lower()
-    return 1.0 if word in _TRUE else 0.0 if word in _FALSE else math.nan
+def _looked_up(array: pa.DictionaryArray, known: Iterable[float | None]) -> Numbers:
+    """Every distinct value was read once; None where it could not be."""
+    read = list(known)
+    values = np.array([math.nan if one is None else one for one in read] + [math.nan], dtype=np.float64)
+    unread = np.array([one is None for one in read] + [False])
+    index = _indices(array, len(read))
+    return Numbers(values[index], unread[index] if unread.any() else None)
+
+
+def _indices(array: pa.DictionaryArray, of_null: int) -> IntArray:
+    index: IntArray = pc.fill_null(pc.cast(array.indices, pa.int64()), of_null).to_numpy(zero_copy_only=False)
+    return index
+
+
+def _floats_of_decimals(array: pa.Array) -> FloatArray:
+    """The nearest float64 of each: Arrow's own cast errs in the last bit.
+
+    An integer of 15 digits and a power of ten up to 10^22 are exact, so that one division rounds once; all others are
+    left to Python.
+    """
+    kind = array.type
+    if kind.precision <= _EXACT_DIGITS and 0 <= kind.scale <= _EXACT_SCALE:
+        digits = pc.cast(_wide(array), pa.decimal128(38, kind.scale))
+        unscaled = np.frombuffer(digits.buffers()[1], np.int64)[2 * digits.offset :][: 2 * len(digits) : 2]
+        return np.where(_null(array), math.nan, unscaled / 10.0**kind.scale)
+    distinct = pc.dictionary_encode(_wide(array))
+    known = [read_number(value_of(one)) for one in distinct.dictionary.to_pylist()]
+    return _looked_up(distinct, known).values
+
+
+def _wide(decimals: pa.Array) -> pa.Array:
+    """Arrow cannot look values up among decimals of 32 and 64 bits."""
+    kind = decimals.type
+    return pc.cast(decimals, pa.decimal128(kind.precision, kind.scale)) if kind.bit_width < 128 else decimals
+
+
+def _days(array: pa.Array) -> FloatArray:
+    return _filled(pc.cast(pc.cast(array, pa.date32(), safe=False), pa.int32()))
 
 
 def _filled(array: pa.Array) -> FloatArray:
@@ -181,10 +238,12 @@ def _filled(array: pa.Array) -> FloatArray:
     return filled
 
 
-def _null(array: pa.Array) -> NDArray[np.bool_]:
-    null: NDArray[np.bool_] = pc.is_null(array).to_numpy(zero_copy_only=False)
+def _null(array: pa.Array) -> BoolArray:
+    null: BoolArray = pc.is_null(array).to_numpy(zero_copy_only=False)
     return null
 
 
-def _nothing(array: pa.Array) -> FloatArray:
-    return np.full(len(array), math.nan)
+def _nothing(array: pa.Array) -> Numbers:
+    """Values of a kind that cannot be read here; a NaN is a null in any column."""
+    null = np.isnan(_filled(array)) if pa.types.is_floating(array.type) else _null(array)
+    return Numbers(np.full(len(array), math.nan), ~null)

@@ -16,7 +16,7 @@ from sfumato.encoding.code_arrays import CodeArray, FloatArray, Limits, encoded,
 from sfumato.encoding.room import room
 from sfumato.schema import Column
 
-Read = Callable[[pa.Array], FloatArray]
+Read = Callable[[pa.Array], reading.Numbers]
 Write = Callable[[FloatArray, NDArray[np.bool_]], pa.Array]
 
 STEPS = 2**20
@@ -179,7 +179,11 @@ class Measured:
         whole = types.is_integer(array.type) and not types.is_uint64(array.type)
         if whole and self.exact and self.read is reading.as_numbers:
             return self._of_integers(array.to_numpy())
-        return self._of_numbers(self.read(array), self._absent if types.is_floating(array.type) else self.otherwise)
+        numbers, unread = self.read(array)
+        codes = self._of_numbers(numbers, self._absent)
+        if unread is not None:
+            put(self.otherwise, codes, unread)
+        return codes
 
     def _of_integers(self, number: NDArray[np.integer[Any]]) -> CodeArray:
         """The codes of integers where each has its own, which are the same as those of floats, sooner."""
@@ -195,7 +199,7 @@ class Measured:
 
     def number_of(self, value: object) -> float:
         """One public value as a number of this column's scale, NaN if it cannot be read."""
-        return float(self.read(one(value))[0])
+        return float(self.read(one(value)).values[0])
 
     def code_of(self, value: object) -> int | None:
         """See `Codes`."""
@@ -204,8 +208,8 @@ class Measured:
         number = self.number_of(value)
         return int(self._of_numbers(np.array([number]))[0]) if self.low <= number <= self.high else None
 
-    def _of_numbers(self, number: FloatArray, unread: int = 0) -> CodeArray:
-        """The codes of numbers: the atom's, or the step's; `unread` for NaN.
+    def _of_numbers(self, number: FloatArray, absent: int = 0) -> CodeArray:
+        """The codes of numbers: the atom's, or the step's; `absent` for NaN.
 
         Elementwise IEEE arithmetic: no value sees another. The lowest and highest only tell what can be left out.
         """
@@ -213,7 +217,7 @@ class Measured:
         if math.isnan(lowest):
             blank = np.isnan(number)
             code = self._of_numbers(np.where(blank, self.low + self._range / 3, number))  # any number would do
-            put(unread, code, blank)
+            put(absent, code, blank)
             return code
         if self.whole:
             number = np.rint(number, out=room(len(number)))

@@ -45,7 +45,7 @@ def _ends(codes: Measured, pieces: "Pieces", place: NDArray[np.int64]) -> tuple[
     inside = np.full(len(place), _ALMOST_ONE)
     least = codes.decode(pieces.starts.astype(np.int32), np.zeros(len(place)))
     greatest = codes.decode((pieces.stops - 1).astype(np.int32), inside)
-    low, high = (np.nan_to_num(codes.read(ends), nan=np.inf) for ends in (least, greatest))
+    low, high = (np.nan_to_num(codes.read(ends).values, nan=np.inf) for ends in (least, greatest))
     by_low, by_high = np.lexsort((low, place)), np.lexsort((high, place))
     counts = np.bincount(place)
     last_of_group = np.cumsum(counts) - 1
@@ -56,7 +56,7 @@ def piece_values(column: str, codes: Codes, pieces: "Pieces") -> tuple[FloatArra
     """The mean value of each piece, and whether it has one."""
     if isinstance(codes, Measured):
         everything = np.arange(codes.size, dtype=np.int32)
-        table = codes.read(codes.decode(everything, np.full(codes.size, 0.5)))
+        table = codes.read(codes.decode(everything, np.full(codes.size, 0.5))).values
     else:
         numbers = codes.values if isinstance(codes, Listed) else ()
         if not all(isinstance(number, int | float) for number in numbers):

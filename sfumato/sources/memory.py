@@ -9,6 +9,8 @@ import pyarrow as pa
 from sfumato.encoding import Batch, Encoder
 from sfumato.encoding.frames import empty, header_of, to_arrow
 from sfumato.encoding.header import check_storage
+from sfumato.encoding.inference import check_inferred
+from sfumato.errors import DataError
 from sfumato.schema import Schema
 from sfumato.sources.batches import ROWS_AT_ONCE, sum_of
 from sfumato.sources.discretion import discreet
@@ -17,16 +19,30 @@ from sfumato.statistics import Statistic
 
 
 class MemorySource:
-    """The records of a frame. Each column is encoded once, when it is first asked for."""
+    """The records of a frame. Each column is encoded once, when it is first asked for.
+
+    The types of a pandas or polars frame are taken for inferred from the rows unless they are `declared`.
+    """
 
     unit = None
 
-    def __init__(self, data: Any, schema: Schema) -> None:
-        self.header = header_of(data, schema)
+    def __init__(self, data: Any, schema: Schema, declared: bool = False) -> None:
+        self.header = header_of(data, schema, declared)
         self._data, self._names, self._encoder = data, list(schema.by_name), Encoder(schema)
         self._person = schema.unit.column if schema.unit else None
-        storage = to_arrow(empty(data), list(schema.read), self._person).schema
+        if declared or self.header.frame == "arrow":
+            self._check_declared(schema)
+        else:
+            check_inferred(schema, self.header.frame)
+
+    def _check_declared(self, schema: Schema) -> None:
+        storage = to_arrow(empty(self._data), list(schema.read), self._person).schema
         check_storage({field.name: field.type for field in storage}, schema, "the table")
+        if self.header.frame != "arrow" and self._person and pa.types.is_floating(storage.field(self._person).type):
+            raise DataError(
+                f"the table stores the ids in column {self._person!r} as floats, which libraries make of integers "
+                "where one is missing, and round; read them as text or as nullable integers"
+            )
 
     @cached_property
     def _records(self) -> list[pa.RecordBatch]:

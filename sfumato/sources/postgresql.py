@@ -1,12 +1,14 @@
 """A PostgreSQL server as a stream of Arrow batches, through ADBC."""
 
+import decimal
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 
 import pyarrow as pa
 
-from sfumato.encoding.reading import as_numbers, family
+from sfumato.encoding.cells import cells_of
+from sfumato.encoding.reading import family
 from sfumato.sources.batches import ROWS_AT_ONCE
 from sfumato.sources.sql import driver, header, quoted, select
 
@@ -89,6 +91,9 @@ class PostgreSQL:
 
 
 def _as(storage: pa.DataType, column: pa.Array) -> pa.Array:
-    """A number that had to come as text is a number again."""
-    numbers_as_text = pa.types.is_float64(storage) and family(column.type) == "text"
-    return pa.array(as_numbers(column), from_pandas=True) if numbers_as_text else column
+    """A number that had to come as text is a number again, with all of its digits."""
+    if not (pa.types.is_float64(storage) and family(column.type) == "text"):
+        return column
+    distinct = column.dictionary_encode()
+    numbers = cells_of(map(decimal.Decimal, distinct.dictionary.to_pylist()))
+    return pa.DictionaryArray.from_arrays(distinct.indices, numbers)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sfumato.encoding.objects import id_of_object, text_of_object
+from sfumato.encoding.cells import cells_of
+from sfumato.encoding.objects import id_of_object
 from sfumato.sources.batches import ROWS_AT_ONCE
 from sfumato.sources.sql import header, quoted, select
 
@@ -46,7 +47,7 @@ class SQLite:
     def _column(self, name: str, values: tuple[object, ...]) -> pa.Array:
         if name == self._person:
             return pa.array(map(id_of_object, values), pa.large_binary())
-        return pa.array(map(text_of_object, values), pa.large_string())
+        return cells_of(values)
 
     def close(self) -> None:
         """See `Connection`."""

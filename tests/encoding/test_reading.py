@@ -7,13 +7,26 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.encoding.reading import as_days, as_numbers, as_seconds, as_truth, family, positions
+from sfumato.encoding.cells import cells_of
+from sfumato.encoding.listings import IS_NULL, NOT_LISTED, Listing
+from sfumato.encoding.reading import Numbers, as_days, as_numbers, as_seconds, as_truth, family, positions
 
-NAN = np.nan
+NAN, UNREAD = np.nan, "unread"
+
+
+def told(numbers: Numbers) -> list:
+    """Each number, NaN for a null, or that it could not be read."""
+    values, unread = numbers
+    return [
+        UNREAD if no else one
+        for one, no in zip(values, [False] * len(values) if unread is None else unread, strict=True)
+    ]
 
 
 def same(left, right) -> bool:
-    return np.array_equal(left, right, equal_nan=True)
+    return len(left) == len(right) and all(
+        one is other or one == other or (one != one and other != other) for one, other in zip(left, right, strict=True)
+    )
 
 
 NUMBERS = {
@@ -24,22 +37,38 @@ NUMBERS = {
     "decimals": (pa.array([decimal.Decimal("1.25"), None]), [1.25, NAN]),
     "booleans": (pa.array([True, None, False]), [1, NAN, 0]),
     "text": (
-        pa.array(["1.5", " 7 ", "1e400", "-1e400", "x", "", None, "١"]),
-        [1.5, 7, np.inf, -np.inf, NAN, NAN, NAN, NAN],
+        pa.array(["1.5", " 7 ", "1e400", "-1e400", "x", "", None, "١", "nan", "True", "false "]),
+        [1.5, 7, np.inf, -np.inf, UNREAD, UNREAD, NAN, UNREAD, NAN, 1, 0],
     ),
     "a number of 401 digits": (pa.array(["1" + "0" * 400]), [np.inf]),
-    "bytes that are no text": (pa.array([b"\xff\xfe", b"3"]), [NAN, 3]),
+    "bytes that are no text": (pa.array([b"\xff\xfe", b"3"]), [UNREAD, 3]),
     "a view": (pa.array(["4", None], pa.string_view()), [4, NAN]),
-    "a dictionary": (pa.array(["4", None, "x", "4"]).dictionary_encode(), [4, NAN, NAN, 4]),
-    "a dictionary of numbers": (pa.array([4.5, None]).dictionary_encode(), [4.5, NAN]),
+    "objects": (cells_of(["4", None, True, 2.5, [1], NAN, 10**400]), [4, NAN, 1, 2.5, UNREAD, NAN, np.inf]),
     "nothing": (pa.nulls(2), [NAN, NAN]),
-    "dates": (pa.array([dt.date(2020, 1, 1)]), [NAN]),
+    "days": (pa.array([dt.date(1970, 1, 3), None]), [UNREAD, NAN]),
+    "moments": (pa.array([dt.datetime(1970, 1, 3), None]), [UNREAD, NAN]),
+    "durations": (pa.array([dt.timedelta(1), None]), [UNREAD, NAN]),
 }
 
 
 @pytest.mark.parametrize(("array", "numbers"), NUMBERS.values(), ids=NUMBERS)
 def test_numbers(array, numbers):
-    assert same(as_numbers(array), numbers)
+    assert same(told(as_numbers(array)), numbers)
+
+
+@pytest.mark.parametrize(("precision", "scale"), [(9, 9), (15, 4), (18, 4), (30, 10), (38, 20), (60, 30), (7, -2)])
+def test_a_decimal_is_the_nearest_float(precision, scale):
+    """Arrow's own cast is not: 8,370 of 20,000 decimals of 9 digits came out one bit off."""
+    rng = np.random.default_rng(precision)
+    exact = decimal.Context(prec=80)
+    digits = [int("".join(map(str, rng.integers(0, 10, precision)))) for _ in range(500)]
+    values = [decimal.Decimal(number * sign).scaleb(-scale, exact) for number in digits for sign in (1, -1)]
+    wide = precision > 38
+    array = pa.array([*values, None], (pa.decimal256 if wide else pa.decimal128)(precision, scale))
+    assert same(told(as_numbers(array.slice(3))), [*map(float, values[3:]), NAN])
+    if precision <= 18:
+        narrow = array.cast((pa.decimal32 if precision <= 9 else pa.decimal64)(precision, scale))
+        assert same(told(as_numbers(narrow)), [*map(float, values), NAN])
 
 
 MOMENTS = {
@@ -49,44 +78,72 @@ MOMENTS = {
     "nanoseconds": (pa.array([1_500_000_000, None], pa.timestamp("ns")), [1, NAN]),
     "with a zone": (pa.array([dt.datetime(1970, 1, 1, 1)], pa.timestamp("s", "Europe/Paris")), [3600]),
     "text": (
-        pa.array(["1970-01-01T00:01:00", "1970-01-01T01:00:00+01:00", "1970-01-02", "soon", None]),
-        [60, 0, 86_400, NAN, NAN],
+        pa.array(["1970-01-01T00:01:00", "1970-01-01T01:00:00+01:00", "1970-01-02", "soon", None, "nan"]),
+        [60, 0, 86_400, UNREAD, NAN, NAN],
     ),
-    "a year that no clock has": (pa.array(["99999-01-01", "0001-01-01T00:00:00+23:59"]), [NAN, NAN]),
-    "a dictionary": (pa.array(["1970-01-02", None]).dictionary_encode(), [86_400, NAN]),
-    "numbers": (pa.array([5]), [NAN]),
+    "a year that no clock has": (pa.array(["99999-01-01", "0001-01-01T00:00:00+23:59"]), [UNREAD, -62135683140.0]),
+    "objects": (
+        cells_of([dt.date(1970, 1, 2), dt.datetime(1970, 1, 1, 1), "1970-01-02", 5, None]),
+        [86_400, 3600, 86_400, UNREAD, NAN],
+    ),
+    "numbers": (pa.array([5, None]), [UNREAD, NAN]),
+    "floats": (pa.array([5, NAN]), [UNREAD, NAN]),
 }
 
 
 @pytest.mark.parametrize(("array", "seconds"), MOMENTS.values(), ids=MOMENTS)
 def test_moments(array, seconds):
-    assert same(as_seconds(array), seconds)
-    assert same(as_days(array), np.floor(np.array(seconds) / 86_400))
+    assert same(told(as_seconds(array)), seconds)
+    days = [one if one == UNREAD else np.floor(one / 86_400) for one in seconds]
+    assert same(told(as_days(array)), days)
 
 
-LISTED = ["1", "2.5", "007", "a", "True", "ü", "2020-01-31"]
+LISTED = Listing(["1", "2.5", "007", "a", "False", "ü", "2020-01-31", "1e3", "900000000000207008"])
+NO, NULL = NOT_LISTED, IS_NULL
 PLACES = {
-    "text": (pa.array(["a", "ü", "b", None, "1"]), [3, 5, -1, -1, 0]),
-    "bytes": (pa.array([b"a", b"\xff"]), [3, -1]),
-    "integers": (pa.array([1, 7, None], pa.int16()), [0, -1, -1]),
-    "floats": (pa.array([1.0, 2.5, NAN, None, 7.0]), [0, 1, -1, -1, -1]),
-    "booleans": (pa.array([True, False, None]), [4, -1, -1]),
-    "dictionary": (pa.array(["a", None, "b"]).dictionary_encode(), [3, -1, -1]),
-    "dates": (pa.array([dt.date(2020, 1, 31), None]), [6, -1]),
-    "nothing": (pa.nulls(1), [-1]),
+    "text": (
+        pa.array(["a", "ü", "b", None, "1", "1.0", "7", "07", "true", "FALSE", "nan"]),
+        [3, 5, NO, NULL, 0, 0, 2, 2, 0, 4, NULL],
+    ),
+    "bytes": (pa.array([b"a", b"\xff"]), [3, NO]),
+    "integers": (pa.array([1, 7, None, 8, 1000], pa.int16()), [0, 2, NO, NO, 7]),
+    "long integers": (pa.array([900000000000207008, 900000000000207009]), [8, NO]),
+    "unsigned": (pa.array([900000000000207008, 2**64 - 1, 0], pa.uint64()), [8, NO, 4]),
+    "floats": (pa.array([1.0, 2.5, NAN, None, 7.0, -0.0, 1e3, 9.00000000000207e17]), [0, 1, NULL, NULL, 2, 4, 7, NO]),
+    "decimals": (pa.array([decimal.Decimal(text) for text in ("1.00", "2.50", "900000000000207008")]), [0, 1, 8]),
+    "booleans": (pa.array([True, False, None]), [0, 4, NO]),
+    "days": (pa.array([dt.date(2020, 1, 31), None, dt.date(2020, 2, 1)]), [6, NULL, NO]),
+    "moments": (pa.array([dt.datetime(2020, 1, 31), None]), [NO, NULL]),
+    "nothing": (pa.nulls(1), [NULL]),
+    "objects": (
+        cells_of(["a", 1, 1.0, True, None, dt.date(2020, 1, 31), dt.datetime(2020, 1, 31), [1], "07"]),
+        [3, 0, 0, 0, NULL, 6, NO, NO, 2],
+    ),
 }
 
 
 @pytest.mark.parametrize(("array", "places"), PLACES.values(), ids=PLACES)
 def test_places_in_a_list(array, places):
-    assert positions(array, LISTED).tolist() == places
+    found = positions(array, LISTED).tolist()
+    nulls = array.is_null().to_pylist()  # of which either will do
+    assert [NULL if null else one for one, null in zip(found, nulls, strict=True)] == [
+        NULL if null else one for one, null in zip(places, nulls, strict=True)
+    ]
+
+
+def test_a_number_is_the_plain_one_of_several_entries():
+    assert Listing(["007", "7", "7.0"]).numbers == {7: 1}
+    assert Listing(["007", "7.0"]).numbers == {7: 0}
+    assert Listing(["True", "TRUE", "x", "nan"]).numbers == {1: 0}
 
 
 def test_truth():
-    assert same(as_truth(pa.array(["Yes", "0", " TRUE ", "maybe", None])), [1, 0, 1, NAN, NAN])
-    assert same(as_truth(pa.array([1, 0, 2, None])), [1, 0, NAN, NAN])
-    assert same(as_truth(pa.array([True, None])), [1, NAN])
-    assert same(as_truth(pa.array(["no", "yes"]).dictionary_encode()), [0, 1])
+    words = pa.array(["Yes", "0", " TRUE ", "maybe", None, "1.0", "nan", "2"])
+    assert same(told(as_truth(words)), [1, 0, 1, UNREAD, NAN, 1, NAN, UNREAD])
+    assert same(told(as_truth(pa.array([1, 0, 2, None]))), [1, 0, UNREAD, NAN])
+    assert same(told(as_truth(pa.array([1.0, NAN, 0.5]))), [1, NAN, UNREAD])
+    assert same(told(as_truth(pa.array([True, None]))), [1, NAN])
+    assert same(told(as_truth(cells_of(["no", True, 1, 0.0, 3, [], None]))), [0, 1, 1, 0, UNREAD, UNREAD, NAN])
 
 
 @pytest.mark.parametrize(

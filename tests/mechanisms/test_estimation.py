@@ -164,7 +164,7 @@ class TestGrids:
         assert grid.codes == codes.size
         if column["type"] in ("category", "boolean"):
             return
-        values = codes.read(codes.decode(np.array(grid.starts, np.int32), np.zeros(grid.size)))
+        values = codes.read(codes.decode(np.array(grid.starts, np.int32), np.zeros(grid.size))).values
         in_order = values[np.argsort(grid.cells)]
         present = in_order[~np.isnan(in_order)]
         assert (np.diff(present) >= -(codes.high - codes.low) / codes.steps).all()

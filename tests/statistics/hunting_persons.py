@@ -28,7 +28,7 @@ def move(statistic: Statistic, schema: Schema, here: pa.Table, there: pa.Table, 
 
 def total(statistic: Statistic, schema: Schema, data: object, key: bytes | None = None) -> np.ndarray:
     """The sum over a table."""
-    with closing(open_source(data, schema, key)) as source:
+    with closing(open_source(data, schema, key, declared=True)) as source:
         return source.sum(statistic)
 
 
