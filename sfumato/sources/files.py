@@ -133,4 +133,4 @@ def _of_csv(files: list[Place], schema: Schema) -> StreamSource:
 
 
 def _read_csv(files: list[Place], names: tuple[str, ...]) -> Parts:
-    return alone(chain.from_iterable(csv_files.batches_in(file, _DELIMITERS[file.suffix], names) for file in files))
+    return chain.from_iterable(csv_files.parts_of(file, _DELIMITERS[file.suffix], names) for file in files)
