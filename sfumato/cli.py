@@ -1,4 +1,7 @@
-"""The command line: a thin face over the library. Exit 0 done, 2 bad input, 3 refused for want of budget."""
+"""The command line: a thin face over the library.
+
+Exit 0 done, 2 bad input or a claim that is not kept, 3 refused for want of budget, 4 a claim that could not be checked.
+"""
 
 import json
 import signal
@@ -301,18 +304,23 @@ def verify(
 ) -> None:
     """Recompute hashes, format and the whole claim of a bundle from the bundle alone.
 
+    Exit code 0 says that everything was checked and holds, 2 that something does not hold, 4 that nothing was found
+    wrong but something could not be checked.
+
     Example: `sfumato verify stays.sfumato`
     """
     from sfumato import receiver, tabular, verification
 
     released = receiver.open_release(bundle)
-    print_check(verification.Check("every byte as it was written", holds=True, detail="hashes agree"))
+    print_check(verification.Check.of("every byte as it was written", holds=True, detail="hashes agree"))
     checks = verification.verify(released, None if features is None else tabular.read(features))
     for check in checks:
         print_check(check)
-    failed = [check.what for check in checks if not check.holds]
-    if failed:
+    found = {outcome: [one.what for one in checks if one.outcome == outcome] for outcome in verification.Outcome}
+    if failed := found[verification.Outcome.FAILS]:
         fail(f"{bundle} does not keep its claim: {', '.join(failed)}", 2)
+    if unchecked := found[verification.Outcome.UNCHECKED]:
+        fail(f"{bundle} is not verified; this could not be checked: {', '.join(unchecked)}", 4)
 
 
 @app.command()

@@ -115,9 +115,12 @@ def print_accounts(book: "Ledger", dataset: str | None) -> None:
         )
 
 
+_MARKS = {"holds": ("ok", "green"), "fails": ("NO", "bold red"), "not checked": ("NOT CHECKED", "bold yellow")}
+
+
 def print_check(check: "Check") -> None:
     """One line of a verification."""
-    mark, style = ("ok", "green") if check.holds else ("NO", "bold red")
+    mark, style = _MARKS[check.outcome]
     _screen.print(f"  {mark}  ", style=style, end="")
     say(f"{check.what}: {check.detail}")
 

@@ -1,5 +1,6 @@
 """The command line: what it prints, what it writes, and how it exits."""
 
+import dataclasses
 import json
 import resource
 import subprocess
@@ -451,13 +452,23 @@ class TestMixtures:
         (place / "s.yaml").write_text(KINDS)
         assert release(place, "--mechanism", "mixture", "--adjacency", "label").exit_code == 0
         without = run("verify", place / "b.sfumato")
-        assert without.exit_code == 0
-        assert "model follows" not in without.output
+        assert without.exit_code == 4
+        assert "NOT CHECKED  model follows from the measurements: it was fitted with public features" in without.output
+        assert "is not verified; this could not be checked: model follows" in flat(without.stderr)
         checked = run("verify", place / "b.sfumato", "--features", place / "t.parquet")
         assert checked.exit_code == 0, checked.output
         assert "model follows from the measurements: fitted anew" in flat(checked.output)
         pyarrow.csv.write_csv(two_kinds(rows=400).drop(["y"]), place / "f.csv")
         assert run("verify", place / "b.sfumato", "--features", place / "f.csv").exit_code == 0
+
+    def test_a_model_that_was_never_measured_is_no_pass(self, place):
+        """Statement and measurements of epsilon 0.1, model of epsilon 100."""
+        settings = {"mechanism": "mixture", "adjacency": "label", "ledger": None}
+        table, schema = two_kinds(rows=400), sfumato.Schema.from_yaml(KINDS)
+        honest, leak = (sfumato.release(table, schema, epsilon=epsilon, **settings) for epsilon in (0.1, 100.0))
+        dataclasses.replace(honest, fitted=leak.fitted).save(place / "b.sfumato")
+        assert run("verify", place / "b.sfumato").exit_code == 4
+        assert run("verify", place / "b.sfumato", "--features", place / "t.parquet").exit_code == 2
 
     def test_other_features_do_not_keep_the_claim(self, place):
         (place / "s.yaml").write_text(KINDS)

@@ -107,6 +107,15 @@ def test_nor_does_one_while_public_features_are_read(mechanism, tmp_path):
     assert "counts epsilon 1" in error.__notes__[0]
 
 
+def test_the_class_of_an_error_may_be_made_of_a_row(schema, monkeypatch):
+    def raise_a_class_of_its_own(*_):
+        raise type(TOKEN, (ValueError,), {})
+
+    monkeypatch.setattr(Cells, "__call__", raise_a_class_of_its_own)
+    error = check_nothing_is_told(lambda: sfumato.release(tokened(), schema, epsilon=1.0, ledger=None))
+    assert "(ValueError)" in str(error)
+
+
 def test_the_error_is_the_same_on_neighbours(schema, monkeypatch):
     monkeypatch.setattr(Cells, "__call__", fault)
     texts = {

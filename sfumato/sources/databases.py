@@ -15,6 +15,7 @@ from sfumato.encoding.reading import family
 from sfumato.errors import DataError, RequestError
 from sfumato.schema import Schema
 from sfumato.sources.batches import StreamSource, alone
+from sfumato.sources.discretion import public_name
 from sfumato.sources.duckdb_files import DuckDB
 from sfumato.sources.postgresql import PostgreSQL
 from sfumato.sources.sql import Connection, rows_of_query, rows_of_table
@@ -150,7 +151,7 @@ def _quietly(work: Callable[[], R], message: str) -> R:
     except DataError:
         raise
     except Exception as error:  # noqa: BLE001 - every driver has its own
-        kind = type(error).__name__
+        kind = public_name(type(error))
     raise DataError(message.format(kind))
 
 

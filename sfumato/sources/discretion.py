@@ -12,6 +12,28 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+_LIBRARIES = {
+    *(
+        "builtins",
+        "pyarrow",
+        "numpy",
+        "pandas",
+        "polars",
+        "duckdb",
+        "sqlite3",
+        "adbc_driver_manager",
+        "pyspark",
+        "py4j",
+    ),
+    *("zipfile", "zlib", "sfumato"),
+}
+
+
+def public_name(kind: type[BaseException]) -> str:
+    """The name of an error's class, or of its nearest base from a library: any other name may be made of rows."""
+    return next(cls.__name__ for cls in kind.__mro__ if str(cls.__module__).split(".")[0] in _LIBRARIES)
+
+
 def discreet(work: Callable[P, R]) -> Callable[P, R]:
     """Replace any error by one that quotes nothing, and keep numpy from warning of values.
 
@@ -27,7 +49,7 @@ def discreet(work: Callable[P, R]) -> Callable[P, R]:
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # noqa: BLE001 - whatever it is, it may quote a row; polars panics are no Exception
-            kind = type(error).__name__
+            kind = public_name(type(error))
         raise DataError(
             f"the private table could not be read to its end ({kind}); check the storage, its format, the connection "
             "and the room for temporary files. Details are withheld because they could quote a row"

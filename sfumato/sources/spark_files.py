@@ -29,8 +29,8 @@ def open_frame(where: str, schema: Schema) -> Any:
     Edge cases
         Parquet: a column must have one type in all files; in files elsewhere that lack it, it is null.
         CSV: read as by the local reader but for this: bytes that are no UTF-8 become the replacement character, a field
-        that goes on after its closing quote keeps its quotes, the lines of a file must all end alike, and an empty line
-        is never a record, not even where there is one column.
+        that goes on after its closing quote keeps its quotes, lines must not end in carriage returns alone, and an
+        empty line is never a record, not even where there is one column.
     """
     if not _is_path(where):
         return _opened(where, lambda spark: spark.table(where))
@@ -100,8 +100,9 @@ def _of_header(spark: Any, paths: list[str], names: tuple[str, ...], wanted: lis
 
 
 def _csv_reader(spark: Any, path: str) -> Any:
-    settings = {"sep": _DELIMITERS[_suffix(path)], "escape": '"', "multiLine": "true", "maxColumns": 2 * MOST_COLUMNS}
-    return spark.read.options(**settings)
+    """Lines end in line feeds, whatever stands in the file: else Spark looks at some of it and decides for all."""
+    settings = {"sep": _DELIMITERS[_suffix(path)], "escape": '"', "multiLine": "true", "lineSep": "\n"}
+    return spark.read.options(**settings, maxColumns=2 * MOST_COLUMNS)
 
 
 def _suffix(path: str) -> str:

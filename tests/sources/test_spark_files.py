@@ -28,6 +28,9 @@ ODD = [
     (b"\n1,2\n\n\n1,3\n", True),
     (b"1\x00,2\n", True),
     ("1,2\r\nü,3\r\n".encode(), True),
+    ("1,2\r\nü,3\n1,4\r\n".encode(), True),
+    ("1,2\nü,3\r\n1,4\n".encode(), True),
+    (b'"x\r\ny",1\r\n1,2\n"x\ny",2\r\n', True),
     ('"é,"è,1\n'.encode(), False),
 ]
 
