@@ -1,6 +1,5 @@
 """What comes through the door: a noisy sum and the law of its noise."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,6 +9,8 @@ from numpy.typing import NDArray
 
 from sfumato.encoding import Batch
 from sfumato.statistics import Statistic, statistic_from_content
+
+_MOST = 2.0**100  # far above what any budget buys and any statistic needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +26,8 @@ class Measurement:
     values: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        if not all(isinstance(number, float) and 0 < number < math.inf for number in (self.mu, self.sigma)):
-            raise ValueError("mu and sigma must be numbers above 0")
+        if not all(isinstance(number, float) and 0 < number < _MOST for number in (self.mu, self.sigma)):
+            raise ValueError("mu and sigma must be numbers above 0 that a budget can buy")
         self.values.setflags(write=False)
 
     def to_content(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What a receiver holds: a release, opened from its bundle, that answers without ever meeting the private data."""
 
+import errno
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -15,7 +16,7 @@ from sfumato.conditions import Condition, conditions_of
 from sfumato.encoding import Batch, Codes, Encoder, Header, Listed, Measured, dress
 from sfumato.encoding.frames import kind_of, names_of, to_arrow
 from sfumato.encoding.header import Frame
-from sfumato.errors import BundleError, RequestError, SfumatoError
+from sfumato.errors import BundleError, RequestError
 from sfumato.expectations import Expectation, expectation, shown
 from sfumato.measurement import Measurement
 from sfumato.models.kinds import model_from_parts
@@ -24,6 +25,7 @@ from sfumato.models.table_mixture import TableMixture
 from sfumato.output import whole_file
 from sfumato.privacy.statement import PrivacyStatement
 from sfumato.schema import Schema
+from sfumato.statistics import size_of
 from sfumato.statistics.packing import restore, share
 
 if TYPE_CHECKING:
@@ -423,13 +425,20 @@ def open_release(path: str | Path) -> Release:
         `BundleError`.
     """
     try:
-        data = Path(path).read_bytes()
+        data = _bytes_of(Path(path))
     except (OSError, ValueError) as error:
         raise BundleError(f"{path} cannot be read ({getattr(error, 'strerror', error)}); check the path") from None
     try:
         return _from_members(read_members(data))
     except BundleError as error:
         raise BundleError(f"{path}: {error}") from None
+
+
+def _bytes_of(path: Path) -> bytes:
+    """The content of a plain file; a device may have no end."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a file")
+    return path.read_bytes()
 
 
 def _from_members(members: dict[str, bytes]) -> Release:
@@ -442,15 +451,7 @@ def _from_members(members: dict[str, bytes]) -> Release:
             values=[from_arrow_file(members[name], name).column("value").to_numpy() for name in arrays],
             table=from_arrow_file(members["model.arrow"], "model.arrow"),
         )
-    except (
-        SfumatoError,
-        pa.ArrowException,
-        ArithmeticError,
-        LookupError,
-        ValueError,
-        TypeError,
-        AttributeError,
-    ) as error:
+    except Exception as error:  # noqa: BLE001 - content from anywhere may fail to fit together in any way
         raise BundleError(f"the bundle's content does not fit together ({type(error).__name__}: {error})") from None
 
 
@@ -481,6 +482,21 @@ def _assembled(
         model_from_parts(model["fitted"], table, columns),
         tuple(Condition(**{**item, "runs": tuple(map(tuple, item["runs"]))}) for item in model["given"]),
     )
+    _check_sound(release)
+    return release
+
+
+def _check_sound(release: Release) -> None:
+    """Refuse a release whose parts do not speak of the same table."""
+    columns = Encoder(release.schema).columns
     if set(release.header.types) != set(columns):
         raise ValueError("header and schema have different columns")
-    return release
+    for item in release.measurements:
+        if not item.statistic.follows(release.schema):
+            raise ValueError("a measurement is of columns that the schema has not, or has otherwise")
+        if item.values.dtype != np.int64 or item.values.shape != (size_of(item.statistic),):
+            raise ValueError("a measurement has more or fewer numbers than its statistic")
+    for condition in release.given:
+        if condition.column not in columns or max(stop for _, stop in condition.runs) > columns[condition.column].size:
+            raise ValueError("a condition is on a column or a code that the schema has not")
+    _ = release.model  # a condition without probability is refused now

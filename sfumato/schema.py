@@ -23,6 +23,7 @@ LARGEST_NUMBER, SMALLEST_SPAN = 1e100, 1e-100
 STORED_TYPE = re.compile(r"u?int(8|16|32)|uint64|float16|float32|enum|(ordered )?category|zone [\w/+:-]+")
 _RUN = re.compile(r"\{(\d+)\.\.(\d+)\}")
 MOST_COLUMNS = 100_000
+_MOST_POWERS = 1e150
 
 
 def text_of(value: str | int | float) -> str:
@@ -178,7 +179,18 @@ class _Pictured(_Ordered):
         return self
 
 
-class NumberColumn(_Pictured):
+class _Scaled(_Pictured):
+    @model_validator(mode="after")
+    def _room_for_powers(self) -> Self:
+        low, high = self.bounds  # type: ignore[attr-defined]
+        if getattr(self, "scale", "linear") == "log" and low > 0 and high / low > _MOST_POWERS:
+            raise ValueError(
+                f"bounds: {low} and {high} lie too many powers of ten apart for a log scale; raise the lower"
+            )
+        return self
+
+
+class NumberColumn(_Scaled):
     """A number between bounds. A value outside is clamped; one that cannot be read goes to `otherwise`."""
 
     type: Literal["number"]
@@ -201,7 +213,7 @@ class NumberColumn(_Pictured):
         return bounds
 
 
-class IntegerColumn(_Pictured):
+class IntegerColumn(_Scaled):
     """A whole number between bounds. A fraction is rounded."""
 
     type: Literal["integer"]

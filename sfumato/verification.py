@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sfumato.encoding import Batch, Encoder
+from sfumato.encoding import Batch
 from sfumato.errors import SfumatoError
 from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.mechanisms.retraining import retrained
@@ -16,22 +16,7 @@ from sfumato.privacy.adjacency import Adjacency
 from sfumato.privacy.spending import UNITS_PER_MU_SQUARED, units_of
 from sfumato.privacy.statement import item_of
 from sfumato.receiver import Release
-from sfumato.schema import Schema
-from sfumato.statistics import (
-    AtBounds,
-    Cells,
-    ClassSums,
-    Distances,
-    Gradient,
-    Grid,
-    RowSums,
-    Scatter,
-    Slices,
-    Stacked,
-    Statistic,
-    size_of,
-)
-from sfumato.statistics.coordinates import Coordinates
+from sfumato.statistics import size_of
 
 _SAME = 0.02  # total variation that the last digits of another processor may add up to
 
@@ -117,50 +102,10 @@ def _claim(release: Release) -> Check:
 
 
 def _schema(release: Release) -> Check:
-    fits = all(_follows(item.statistic, release.schema) for item in release.measurements)
+    fits = all(item.statistic.follows(release.schema) for item in release.measurements)
     statement = release.statement
     holds = fits and statement.dataset == release.schema.name and statement.unit == release.schema.unit
     return Check.of("measurements follow the schema", holds, f"{len(release.schema.by_name)} columns")
-
-
-def _follows(statistic: Statistic, schema: Schema) -> bool:
-    """Whether a statistic reads the schema's columns as the schema has them, and its target as the label."""
-    columns = Encoder(schema).columns
-    match statistic:
-        case Stacked():
-            return all(_follows(part, schema) for part in statistic.parts)
-        case ClassSums():
-            return _read_as(statistic.places, schema) and statistic.parting.target in (None, schema.target)
-        case RowSums() | Scatter() | Distances():
-            return _read_as(statistic.view.places, schema) and statistic.view.parting.target in (None, schema.target)
-        case AtBounds():
-            return _read_as(statistic.places, schema)
-        case Slices():
-            fits = all(name in columns and grid.codes == columns[name].size for name, grid in _grids(statistic))
-            return fits and statistic.label == schema.target
-        case Cells() | Gradient():
-            label = statistic.label if isinstance(statistic, Cells) else statistic.target
-            fits = all(name in columns and grid.codes == columns[name].size for name, grid in _grids(statistic))
-            return fits and label == schema.target
-        case _:
-            return False
-
-
-def _read_as(places: Coordinates, schema: Schema) -> bool:
-    return all(schema.by_name.get(name) == column for name, column in places.columns.items())
-
-
-def _grids(part: Cells | Gradient | Slices) -> list[tuple[str, Grid]]:
-    if isinstance(part, Cells):
-        return list(part.grids.items())
-    if isinstance(part, Slices):
-        return [*part.grids.items(), *([(str(part.label), part.classes)] if part.classes else [])]
-    looked_up = [
-        (name, grid)
-        for lookup in part.model.features.lookups
-        for name, grid in zip(lookup.columns, lookup.grids, strict=True)
-    ]
-    return [(part.target, part.grid), *looked_up]
 
 
 def _replay(release: Release, features: Any) -> Check:

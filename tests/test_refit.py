@@ -34,9 +34,19 @@ def test_other_settings_give_another_model_that_verifies_too(release, tmp_path):
     assert all(check.holds for check in verify(again))
 
 
-@pytest.mark.parametrize("settings", [{"components": 0}, {"steps": 0}, {"prior": 0.0}, {"prior": float("nan")}])
-def test_settings_that_make_no_sense_are_refused(release, settings):
-    with pytest.raises(RequestError, match="at least"):
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"components": 0}, "1 to 1000 components"),
+        ({"components": 10**6}, "1 to 1000 components"),
+        ({"steps": 0}, "1 to 10000 steps"),
+        ({"steps": 2**63}, "1 to 10000 steps"),
+        ({"prior": 0.0}, "a number above 0"),
+        ({"prior": float("nan")}, "a number above 0"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(release, settings, message):
+    with pytest.raises(RequestError, match=message):
         release.refit(**settings)
 
 

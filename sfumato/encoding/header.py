@@ -85,8 +85,8 @@ def _if_known(text: str) -> str:
     return text if _is_known(text) else ""
 
 
-def _is_known(text: str) -> bool:
-    return not text or STORED_TYPE.fullmatch(text) is not None
+def _is_known(text: object) -> bool:
+    return isinstance(text, str) and (not text or STORED_TYPE.fullmatch(text) is not None)
 
 
 def header_of_arrow(storage: pa.Schema, schema: Schema) -> Header:

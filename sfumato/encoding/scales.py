@@ -4,7 +4,7 @@ import datetime as dt
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ Read = Callable[[pa.Array], reading.Numbers]
 Write = Callable[[FloatArray, NDArray[np.bool_]], pa.Array]
 
 STEPS = 2**20
+_TABLES = 128  # that are kept
 _SAME = 2.0**-22  # a value this near to an atom, relative to it, is the atom: float32 storage does not lose atoms
 _EPOCH = dt.datetime(1970, 1, 1)
 _ASTRAY, _ROUNDED = 2.0**-12, 2.0**-48  # far above the error of a logarithm in steps, and of a float64
@@ -107,15 +108,10 @@ class Measured:
         """
         return (self.log or self.whole) and not self.exact
 
-    @cached_property
+    @property
     def _table(self) -> FloatArray:
         """All ends. Of whole numbers each step holds one at least, so short steps are left out."""
-        share = np.arange(STEPS + 1) / STEPS
-        ends = self.number_at(share)
-        if not self.whole:
-            return ends
-        alone = np.array(self.standing_out)  # each is a step of its own
-        return np.unique(np.concatenate((np.ceil(ends), alone, alone + 1)))
+        return _ends_of(self)
 
     @cached_property
     def _log_start(self) -> float:
@@ -310,12 +306,10 @@ class Measured:
         start, length = (self._log_start, math.log1p(self.growth)) if self.log else (self._range, 1.0)
         return _ASTRAY + _ROUNDED * STEPS / length * (1 + max(abs(self.low), abs(self.high)) / start)
 
-    @cached_property
+    @property
     def _steps_of_places(self) -> CodeArray:
         """The step of the whole numbers in each even place; the complement of the first where they lie in several."""
-        ends = np.ceil(self.number_at(np.arange(STEPS + 1) / STEPS))
-        first, last = (np.searchsorted(self._table[1:-1], end, side="right") for end in (ends[:-1], ends[1:] - 1))
-        return np.where(first == last, first, ~first).astype(np.int32)
+        return _steps_of_even_places(self)
 
     def _compared(self, guess: CodeArray, number: FloatArray) -> CodeArray:
         """The step of the table in which each number lies, by exact comparisons; a good guess saves time."""
@@ -360,6 +354,24 @@ class Measured:
         step = np.concatenate(steps)[codes]
         left, right = self.ends(step), self.ends(step + 1)
         return (self.place_of(right) - self.place_of(left)) / (right - left)
+
+
+@lru_cache(maxsize=_TABLES)
+def _ends_of(scale: Measured) -> FloatArray:
+    """See `Measured._table`. A table is 8 MB, so that only some are kept."""
+    ends = scale.number_at(np.arange(STEPS + 1) / STEPS)
+    if not scale.whole:
+        return ends
+    alone = np.array(scale.standing_out)  # each is a step of its own
+    return np.unique(np.concatenate((np.ceil(ends), alone, alone + 1)))
+
+
+@lru_cache(maxsize=_TABLES)
+def _steps_of_even_places(scale: Measured) -> CodeArray:
+    """See `Measured._steps_of_places`."""
+    ends, table = np.ceil(scale.number_at(np.arange(STEPS + 1) / STEPS)), _ends_of(scale)
+    first, last = (np.searchsorted(table[1:-1], end, side="right") for end in (ends[:-1], ends[1:] - 1))
+    return np.where(first == last, first, ~first).astype(np.int32)
 
 
 def _whole(places: FloatArray) -> CodeArray:

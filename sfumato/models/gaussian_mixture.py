@@ -96,6 +96,8 @@ class GaussianMixture:
             raise ValueError("mixture and wide have one Gaussian for each class")
         if self.draws.means.shape[1:] != (self.classes, columns) or not 0 < self.size < 2**53:
             raise ValueError("draws and size must fit the classes and columns")
+        if not (self.draws.counts < 2**53).all():
+            raise ValueError("the counts of a draw must be numbers of records")
 
     @property
     def columns(self) -> list[str]:

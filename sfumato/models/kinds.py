@@ -8,9 +8,14 @@ import pyarrow as pa
 from sfumato.encoding import Codes
 from sfumato.models.model import Model
 
+_PLAIN = (str, int, float, type(None))
+
 
 def model_from_parts(content: Mapping[str, Any], table: pa.Table, columns: Mapping[str, Codes]) -> Model:
     """The model that `to_parts` wrote; an unknown kind is refused."""
+    settings = content.get("settings", {})
+    if not isinstance(settings, dict) or not all(isinstance(one, _PLAIN) for one in settings.values()):
+        raise TypeError("the settings of a model are plain values with names")
     match content.get("kind"):
         case "table-mixture":
             from sfumato.models.table_mixture import TableMixture

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.encoding import Batch
+from sfumato.encoding import Batch, Codes
 from sfumato.statistics.features import Softmax
 
 FloatArray = NDArray[np.float64]
@@ -44,6 +44,11 @@ class Labeller:
     def knows(self, batch: Batch) -> bool:
         """Whether the records have every column that it looks at."""
         return all(name in batch.codes for name in self.model.features.columns)
+
+    def fits(self, codes: Mapping[str, Codes]) -> bool:
+        """Whether it looks at columns with these codes."""
+        grids = self.model.features.grids
+        return self.target in codes and all(name in codes and grid.codes == codes[name].size for name, grid in grids)
 
     def probabilities(self, batch: Batch) -> FloatArray:
         """The probability of every class (records x classes)."""

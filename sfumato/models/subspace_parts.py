@@ -73,7 +73,7 @@ def _must_fit(model: "SubspaceModel") -> None:
         raise ValueError("records are of one class, or are parted by a target that is no column of the subspace")
     if not model.scales or any(scale.missing is not None for scale in model.scales.values()):
         raise ValueError("every column of a subspace has a place for every value, and a missing value has none")
-    if not (0 < model.size < 2**53 and 0 <= model.count_sd < math.inf and 0 <= model.marginal_sd < math.inf):
+    if not (0 < model.size < 2**53 and 0 <= model.count_sd < 2**53 and 0 <= model.marginal_sd < 2**53):
         raise ValueError("the size must be above 0 and finite, and deviations not below 0")
     upright = model.upright
     if upright is not None and (upright.frame.pixels, len(upright.means)) != (len(model.scales), model.classes):

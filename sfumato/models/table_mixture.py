@@ -27,6 +27,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Runs = Sequence[tuple[int, int]]
 
+_MOST = 2.0**100  # of a number that means something
 _BISECTIONS = 64
 _COMPARED = 2_000  # records of which two models tell the target
 
@@ -57,6 +58,8 @@ class Pieces:
             or any(len(part) != count for part in (self.stops, self.groups, self.noise, self.theta.T))
         ):
             raise ValueError("pieces must follow each other without overlap")
+        if not (np.isfinite(self.noise) & (self.noise >= 0) & (self.noise < _MOST) & (self.groups >= 0)).all():
+            raise ValueError("noise and groups must be numbers from 0 on")
         if not (np.isfinite(self.theta).all() and (self.theta >= 0).all() and np.allclose(self.theta.sum(axis=1), 1)):
             raise ValueError("theta must be a distribution in every component")
 
@@ -293,7 +296,7 @@ class TableMixture:
             fields["noise"] += pieces.noise.tolist()
             fields["theta"] += pieces.theta.T.tolist()
         theta = pa.array(fields.pop("theta"), pa.list_(pa.float64(), len(self.weights)))
-        table = pa.table({**{key: pa.array(values) for key, values in fields.items()}, "theta": theta})
+        table = pa.table({**fields, "theta": theta}, schema=_layout(len(self.weights)))
         content = {
             "kind": self.kind,
             "weights": self.weights.tolist(),
@@ -309,15 +312,17 @@ class TableMixture:
             raise ValueError("model and schema have different columns")
         if any(pieces.stops[-1] > codes[name].size or pieces.starts[0] < 0 for name, pieces in self.columns.items()):
             raise ValueError("the model has codes that the schema does not have")
+        if self.labeller is not None and not self.labeller.fits(codes):
+            raise ValueError("the labeller looks at other columns than the schema has")
 
     @classmethod
     def from_parts(cls, content: Mapping[str, Any], table: pa.Table) -> "TableMixture":
         """The model that `to_parts` wrote."""
         if content["kind"] != cls.kind or set(content) - {"labeller", "settings"} != {"kind", "weights", "size"}:
             raise ValueError(f"a model of kind {content['kind']!r} is not known to this version; update sfumato")
-        if not isinstance(content.get("settings", {}), dict):
-            raise TypeError("the settings of a model must have names")
         weights = np.array(content["weights"], dtype=np.float64)
+        if not table.schema.equals(_layout(len(weights))):
+            raise ValueError("the pieces of the columns are not stored as they should be")
         column = np.array(table.column("column").to_pylist())
         theta = table.column("theta").combine_chunks().flatten().to_numpy().reshape(-1, len(weights))
         plain = {key: table.column(key).to_numpy() for key in ("start", "stop", "group", "noise")}
@@ -328,6 +333,13 @@ class TableMixture:
             columns[name] = Pieces(start, stop, group, noise, theta[at].T)
         labeller = None if content.get("labeller") is None else Labeller.from_content(content["labeller"])
         return cls(weights, columns, float(content["size"]), labeller, content.get("settings", {}))
+
+
+def _layout(components: int) -> pa.Schema:
+    """How a bundle stores the pieces."""
+    plain = [(name, pa.int64()) for name in ("start", "stop", "group")]
+    theta = pa.list_(pa.float64(), components)
+    return pa.schema([("column", pa.string()), *plain, ("noise", pa.float64()), ("theta", theta)])
 
 
 def _measured(column: str, codes: Codes) -> Measured:

@@ -8,7 +8,8 @@ import numpy as np
 
 from sfumato.encoding import Batch
 from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics.places import Places
+from sfumato.schema import Schema
+from sfumato.statistics.places import Places, columns_follow
 from sfumato.statistics.statistic import Block, IntArray, register
 
 
@@ -49,6 +50,10 @@ class AtBounds:
         """See `Statistic`."""
         ends = {name: scale.lowest_and_highest for name, scale in self.places.scales.items()}
         return np.array([sum(int(np.isin(batch.codes[name], ends[name]).sum()) for name in ends)], dtype=np.int64)
+
+    def follows(self, schema: Schema) -> bool:
+        """See `Statistic`."""
+        return columns_follow(self.places.columns, schema)
 
     def to_content(self) -> dict[str, Any]:
         """See `Statistic`."""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sfumato.encoding import Batch
 from sfumato.encoding.room import room
 from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics.grid import Grid
+from sfumato.schema import Schema
+from sfumato.statistics.grid import Grid, grids_follow
 from sfumato.statistics.statistic import Block, IntArray, register
 from sfumato.statistics.tally import tally
 
@@ -113,6 +114,10 @@ class Cells:
         ends = np.cumsum([math.prod(self.shape(table)) for table in self.tables])[:-1]
         parts = np.split(values, ends)
         return {table: part.reshape(self.shape(table)) for table, part in zip(self.tables, parts, strict=True)}
+
+    def follows(self, schema: Schema) -> bool:
+        """See `Statistic`."""
+        return grids_follow(self.grids.items(), schema) and self.label == schema.target
 
     def to_content(self) -> dict[str, Any]:
         """See `Statistic`."""

@@ -9,9 +9,10 @@ import numpy as np
 
 from sfumato.encoding import Batch
 from sfumato.privacy.adjacency import Adjacency
+from sfumato.schema import Schema
 from sfumato.statistics.bounded import UNIT, BoundedMap, FloatArray, map_from_content
 from sfumato.statistics.parting import Parting, parting_from_content
-from sfumato.statistics.places import Places
+from sfumato.statistics.places import Places, columns_follow
 from sfumato.statistics.statistic import Block, IntArray, register
 
 _NUMBERS_AT_ONCE = 1 << 20
@@ -99,6 +100,10 @@ class ClassSums:
         """The vector of a measurement class by class, in units (blocks x width)."""
         parts = np.split(np.asarray(values, dtype=np.float64) / UNIT, np.cumsum(self.sizes)[:-1])
         return [part.reshape(one.blocks, one.width) for part, one in zip(parts, self.maps, strict=True)]
+
+    def follows(self, schema: Schema) -> bool:
+        """See `Statistic`."""
+        return columns_follow(self.places.columns, schema) and self.parting.follows(schema)
 
     def to_content(self) -> dict[str, Any]:
         """See `Statistic`."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.encoding import Batch
 from sfumato.privacy.adjacency import Adjacency
+from sfumato.schema import Schema
 from sfumato.statistics.clipping import lengths
 from sfumato.statistics.statistic import Block, IntArray, register
 from sfumato.statistics.view import View
@@ -58,6 +59,10 @@ class Distances:
         for z, _ in self.view.parts(batch):
             counts += np.bincount(np.searchsorted(self.ends, lengths(z)), minlength=len(counts))
         return counts
+
+    def follows(self, schema: Schema) -> bool:
+        """See `Statistic`."""
+        return self.view.follows(schema)
 
     def to_content(self) -> dict[str, Any]:
         """See `Statistic`."""

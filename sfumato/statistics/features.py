@@ -72,6 +72,11 @@ class Features:
         """The columns that are looked at."""
         return tuple(dict.fromkeys(name for lookup in self.lookups for name in lookup.columns))
 
+    @property
+    def grids(self) -> list[tuple[str, Grid]]:
+        """Every column that is looked at, with each of its grids."""
+        return [pair for lookup in self.lookups for pair in zip(lookup.columns, lookup.grids, strict=True)]
+
     def values(self, batch: Batch) -> FloatArray:
         """The looked-up values of each record (values x records), integer-valued."""
         cells: dict[tuple[str, int], NDArray[np.int64]] = {}

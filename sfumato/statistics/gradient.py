@@ -8,8 +8,9 @@ import numpy as np
 
 from sfumato.encoding import Batch
 from sfumato.privacy.adjacency import Adjacency
+from sfumato.schema import Schema
 from sfumato.statistics.features import FloatArray, Softmax, contrasts, in_order
-from sfumato.statistics.grid import Grid
+from sfumato.statistics.grid import Grid, grids_follow
 from sfumato.statistics.statistic import Block, IntArray, register
 
 UNIT = 2**22  # the norm that no record's vector exceeds
@@ -90,6 +91,11 @@ class Gradient:
         """w of each record, in units of psi."""
         weights: FloatArray = UNIT / (np.sqrt(np.einsum("kn,kn->n", psi, psi)) * _farthest(p))
         return weights
+
+    def follows(self, schema: Schema) -> bool:
+        """See `Statistic`."""
+        read = [*self.model.features.grids, (self.target, self.grid)]
+        return grids_follow(read, schema) and self.target == schema.target
 
     def to_content(self) -> dict[str, Any]:
         """See `Statistic`."""

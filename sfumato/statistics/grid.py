@@ -1,6 +1,6 @@
 """A public partition of a column's codes into cells."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,9 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.encoding.codes import codes_of
 from sfumato.encoding.room import room
+from sfumato.schema import Schema
 
 _PAGE = 7  # bits of a code that count within a page
+
+
+MOST_CODES = 2**31 - 1
+
+
+def grids_follow(grids: Iterable[tuple[str, "Grid"]], schema: Schema) -> bool:
+    """Whether each named column is one of the schema's and its grid covers just the codes of it."""
+    columns = schema.by_name
+    return all(name in columns and grid.codes == codes_of(columns[name]).size for name, grid in grids)
 
 
 @dataclass(frozen=True)
@@ -25,11 +36,13 @@ class Grid:
     codes: int
 
     def __post_init__(self) -> None:
+        if not all(type(one) is int for one in (*self.starts, *self.cells, self.codes)) or self.codes > MOST_CODES:
+            raise ValueError("a grid is made of integers of 31 bits")
         ends = (*self.starts[1:], self.codes)
         rising = all(start < end for start, end in zip(self.starts, ends, strict=True))
         if not self.starts or self.starts[0] != 0 or len(self.cells) != len(self.starts) or not rising:
             raise ValueError("a grid does not cover its codes in order")
-        if sorted(set(self.cells)) != list(range(max(self.cells) + 1)):
+        if set(self.cells) != set(range(min(max(self.cells), len(self.cells)) + 1)):
             raise ValueError("a grid leaves a cell without codes")
 
     @classmethod

@@ -46,7 +46,7 @@ class Leaves:
         if any(len(part) != nodes for part in (self.thresholds, self.below, self.above)):
             raise ValueError("every node needs a direction, a threshold and two ways on")
         largest = np.abs(self.directions.astype(np.float64)).sum(axis=1).max(initial=0.0)
-        if largest * 2.0**PLACE_BITS >= _EXACT or (np.abs(self.thresholds) >= _EXACT).any():
+        if largest * 2.0**PLACE_BITS >= _EXACT or not (np.abs(self.thresholds) < _EXACT).all():
             raise ValueError("the splits are too large to be compared exactly")
         # children come after their parent, so that no walk goes on for ever; every node and leaf has one way to it
         ways = np.concatenate([self.roots, self.below, self.above]).astype(np.int64)

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.encoding import Batch
+from sfumato.encoding.codes import codes_of
 from sfumato.errors import BundleError
+from sfumato.schema import Schema
 from sfumato.statistics.bounded import FloatArray
 from sfumato.statistics.features import in_order
 from sfumato.statistics.whitening import Whitening
@@ -30,6 +32,9 @@ class Parting(Protocol):
     def __call__(self, batch: Batch, places: FloatArray) -> ClassArray:
         """The class of each record."""
 
+    def follows(self, schema: Schema) -> bool:
+        """Whether its target, if it has one, is the schema's, and its classes are the codes of it."""
+
     def to_content(self) -> dict[str, Any]:
         """Plain content; `kind` names the class."""
 
@@ -44,6 +49,10 @@ class ByTarget:
     def __call__(self, batch: Batch, places: FloatArray) -> ClassArray:  # noqa: ARG002
         """See `Parting`."""
         return batch.codes[self.target].astype(np.int64)
+
+    def follows(self, schema: Schema) -> bool:
+        """See `Parting`."""
+        return self.target == schema.target and self.size == codes_of(schema[self.target]).size
 
     def to_content(self) -> dict[str, Any]:
         """See `Parting`."""
@@ -60,6 +69,10 @@ class Together:
     def __call__(self, batch: Batch, places: FloatArray) -> ClassArray:  # noqa: ARG002
         """See `Parting`."""
         return np.zeros(batch.rows, dtype=np.int64)
+
+    def follows(self, schema: Schema) -> bool:  # noqa: ARG002
+        """See `Parting`."""
+        return True
 
     def to_content(self) -> dict[str, Any]:
         """See `Parting`."""
@@ -94,6 +107,10 @@ class ByRule:
             row[:] = in_order(z * z) + offset
         nearest: ClassArray = far.argmin(axis=0)
         return nearest
+
+    def follows(self, schema: Schema) -> bool:  # noqa: ARG002
+        """See `Parting`."""
+        return True
 
     def to_content(self) -> dict[str, Any]:
         """See `Parting`."""

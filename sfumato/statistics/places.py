@@ -11,12 +11,17 @@ from pydantic import TypeAdapter
 
 from sfumato.encoding import Batch, Measured
 from sfumato.encoding.codes import codes_of
-from sfumato.schema import Column, DateColumn, DatetimeColumn, IntegerColumn, NumberColumn
+from sfumato.schema import Column, DateColumn, DatetimeColumn, IntegerColumn, NumberColumn, Schema
 
 FloatArray = NDArray[np.float64]
 
 PLACE_BITS = 21  # the middle of every step of a scale of 2**20 steps is a whole number
 _COLUMN: TypeAdapter[Any] = TypeAdapter(NumberColumn | IntegerColumn | DateColumn | DatetimeColumn)
+
+
+def columns_follow(columns: Mapping[str, Column], schema: Schema) -> bool:
+    """Whether each column is just what the schema says of it."""
+    return all(schema.by_name.get(name) == column for name, column in columns.items())
 
 
 @dataclass(frozen=True)

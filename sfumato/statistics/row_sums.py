@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.encoding import Batch
 from sfumato.privacy.adjacency import Adjacency
+from sfumato.schema import Schema
 from sfumato.statistics.bounded import UNIT, FloatArray
 from sfumato.statistics.clipping import clipped
 from sfumato.statistics.statistic import Block, IntArray, register
@@ -97,6 +98,10 @@ class RowSums:
         counts = numbers[: self._classes] if self.count_weight else numbers[:0]
         sums = numbers[-self._classes * self.view.width :].reshape(self._classes, self.view.width) / UNIT
         return Sums(counts, sums)
+
+    def follows(self, schema: Schema) -> bool:
+        """See `Statistic`."""
+        return self.view.follows(schema)
 
     def to_content(self) -> dict[str, Any]:
         """See `Statistic`."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.encoding import Batch
 from sfumato.privacy.adjacency import Adjacency
+from sfumato.schema import Schema
 from sfumato.statistics.bounded import FloatArray
 from sfumato.statistics.clipping import clipped
 from sfumato.statistics.statistic import Block, IntArray, register
@@ -96,6 +97,10 @@ class Scatter:
         place = np.arange(width)
         found[:, place, place] = diagonals.reshape(self.groups, width)
         return found
+
+    def follows(self, schema: Schema) -> bool:
+        """See `Statistic`."""
+        return self.view.follows(schema)
 
     def to_content(self) -> dict[str, Any]:
         """See `Statistic`."""

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from sfumato.encoding import Batch
 from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics.grid import Grid
+from sfumato.schema import Schema
+from sfumato.statistics.grid import Grid, grids_follow
 from sfumato.statistics.packing import pack, unpack
 from sfumato.statistics.statistic import Block, IntArray, register
 from sfumato.statistics.tally import tally
@@ -107,6 +108,11 @@ class Slices:
     def split(self, values: NDArray[Any]) -> NDArray[Any]:
         """The vector of a measurement: directions x bins x classes."""
         return values.reshape(self.shape)
+
+    def follows(self, schema: Schema) -> bool:
+        """See `Statistic`."""
+        classes = [] if self.classes is None else [(str(self.label), self.classes)]
+        return grids_follow([*self.grids.items(), *classes], schema) and self.label == schema.target
 
     def to_content(self) -> dict[str, Any]:
         """See `Statistic`."""

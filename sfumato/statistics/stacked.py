@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.encoding import Batch
 from sfumato.privacy.adjacency import Adjacency
+from sfumato.schema import Schema
 from sfumato.statistics.statistic import Block, IntArray, Statistic, register, statistic_from_content
 
 
@@ -57,6 +58,10 @@ class Stacked:
     def __call__(self, batch: Batch) -> IntArray:
         """See `Statistic`."""
         return np.concatenate([part(batch) for part in self.parts])
+
+    def follows(self, schema: Schema) -> bool:
+        """See `Statistic`."""
+        return all(part.follows(schema) for part in self.parts)
 
     def to_content(self) -> dict[str, Any]:
         """See `Statistic`."""

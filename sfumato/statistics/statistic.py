@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sfumato.encoding import Batch
 from sfumato.errors import BundleError
 from sfumato.privacy.adjacency import Adjacency
+from sfumato.schema import Schema
 
 IntArray = NDArray[np.int64]
 
@@ -50,6 +51,9 @@ class Statistic(Protocol):
 
     def __call__(self, batch: Batch) -> IntArray:
         """The sum over a batch."""
+
+    def follows(self, schema: Schema) -> bool:
+        """Whether it reads columns of the schema, as the schema has them, and its target as the label."""
 
     def to_content(self) -> dict[str, Any]:
         """Plain lists and dictionaries from which it can be made again; `kind` names its class."""

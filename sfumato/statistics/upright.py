@@ -21,6 +21,7 @@ FloatArray = NDArray[np.float64]
 
 MOVES = 5  # numbers that say how a picture was moved: across, down, slant, width, height
 LEAST_SIDE = 4  # of a picture that can be moved
+_LEAST_SPREAD, _BEYOND = 1e-100, 1e100  # pixels: far from where squares underflow or overflow
 _FARTHEST, _STEEPEST, _SMALLEST, _LARGEST = 1 / 4, 1.0, 0.6, 1.65  # of a side; slant; width and height
 _INK_BITS = 12
 _AN_OUNCE = 1.0  # full pixels of ink that every picture has where the average has it: a blank one stays where it is
@@ -47,8 +48,10 @@ class Frame:
 
     def __post_init__(self) -> None:
         numbers = (self.across, self.down, self.slant, self.width, self.height)
-        if min(self.high, self.wide) < LEAST_SIDE or min(numbers[3:]) <= 0 or not all(map(math.isfinite, numbers)):
+        if min(self.high, self.wide) < LEAST_SIDE or not all(spread > _LEAST_SPREAD for spread in numbers[3:]):
             raise ValueError(f"a frame has {LEAST_SIDE} rows and columns at least, and ink that spreads")
+        if not all(isinstance(number, float | int) and abs(number) < _BEYOND for number in numbers):
+            raise ValueError("the ink of a frame lies too far out")
 
     @property
     def pixels(self) -> int:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.encoding import Batch
+from sfumato.schema import Schema
 from sfumato.statistics.coordinates import Coordinates, coordinates_from_content
 from sfumato.statistics.packing import pack, unpack
 from sfumato.statistics.parting import ClassArray, Parting, parting_from_content
-from sfumato.statistics.places import PLACE_BITS
+from sfumato.statistics.places import PLACE_BITS, columns_follow
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
@@ -108,6 +109,10 @@ class View:
     def exact_centres(self) -> FloatArray:
         """The centres, from 0 to 1."""
         return self.centres.astype(np.float64) * 2.0**-PLACE_BITS
+
+    def follows(self, schema: Schema) -> bool:
+        """Whether it looks at columns as the schema has them, and parts records by its target."""
+        return columns_follow(self.places.columns, schema) and self.parting.follows(schema)
 
     def to_content(self) -> dict[str, Any]:
         """Plain content."""

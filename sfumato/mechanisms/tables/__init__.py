@@ -27,6 +27,7 @@ from sfumato.statistics import Grid, Softmax
 
 __all__ = ["Fit", "TablesPlan", "assembled", "labelled", "plan_tables", "refit_tables", "release_tables"]
 
+_MOST_COMPONENTS, _MOST_STEPS = 1_000, 10_000
 _FIRST_COMPONENT, _NEXT_COMPONENT = 10.0, 2.0  # noise deviations of a pair's count that a class must hold for them
 
 
@@ -44,8 +45,10 @@ class Fit:
     prior: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.components < 1 or self.steps < 1 or not 0 < self.prior < np.inf:
-            raise RequestError("a fit needs one component, one step and a prior above 0 at least")
+        if not (1 <= self.components <= _MOST_COMPONENTS and 1 <= self.steps <= _MOST_STEPS):
+            raise RequestError(f"a fit needs 1 to {_MOST_COMPONENTS} components and 1 to {_MOST_STEPS} steps")
+        if not 0 < self.prior < np.inf:
+            raise RequestError("the prior of a fit must be a number above 0")
 
 
 def release_tables(
