@@ -24,7 +24,7 @@ from sfumato.errors import BundleError
 
 FORMAT = "sfumato bundle"
 FORMAT_VERSION = "2.5.0"
-_ARROW = b"ARROW1\0\0"  # how an Arrow file begins
+_ARROW = b"ARROW1\0\0"  # how an Arrow file begins; it ends so too, without the zeros
 _MANIFEST = "manifest.json"
 _KEYS = {"format", "version", "made_by", "made_on", "files", "digest"}
 
@@ -134,15 +134,15 @@ def to_arrow_file(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def from_arrow_file(data: bytes, name: str) -> pa.Table:
-    """The table in an Arrow file, every buffer checked; no value is missing.
+def from_arrow_file(data: bytes, name: str, *, nulls: bool = False) -> pa.Table:
+    """The table in an Arrow file, every buffer checked; unless `nulls` are allowed, no value is missing.
 
     It takes no more memory than the file: only plain types are read, of which every value has its bytes, and nothing
     that is compressed. The messages are read one after the other, as they lie; the list at the end of the file is not
     believed.
     """
     try:
-        if not data.startswith(_ARROW):
+        if not (data.startswith(_ARROW) and data.endswith(_ARROW.rstrip(b"\0"))):
             raise pa.ArrowInvalid("no Arrow file")
         messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(pa.py_buffer(data)[len(_ARROW) :]))
         layout = pa.ipc.read_schema(messages.read_next_message())
@@ -150,7 +150,7 @@ def from_arrow_file(data: bytes, name: str) -> pa.Table:
             raise pa.ArrowInvalid("a type that no bundle has")
         table = pa.Table.from_batches([_batch(message, layout) for message in messages], layout)
         table.validate(full=True)
-        if any(map(_has_nulls, table.columns)):
+        if not nulls and any(map(_has_nulls, table.columns)):
             raise pa.ArrowInvalid("nulls")
     except (pa.ArrowException, OSError, struct.error, EOFError) as error:
         raise BundleError(f"{name} is not a sound Arrow file ({type(error).__name__}); ask for a fresh copy") from None

@@ -64,7 +64,7 @@ class Checkpoint:
         if self._path is None or not self._path.exists():
             return []
         try:
-            table = from_arrow_file(self._path.read_bytes(), self._path.name)
+            table = from_arrow_file(self._path.read_bytes(), self._path.name, nulls=True)
             about = json.loads(table.schema.metadata[b"training"])
             same = {name: about[name] for name in self._run} == self._run
             columns = {name: self._shaped(table.column(name).to_pylist()) for name in (*_STATES, *_MEMORIES)}
