@@ -9,7 +9,7 @@ better choice by far.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.encoding import Batch, Encoder, Listed, Measured
 from sfumato.encoding.frames import kind_of, names_of, to_arrow
+from sfumato.encoding.inference import check_inferred
 from sfumato.errors import RequestError
 from sfumato.mechanisms.chance import orthonormal, public_chance
 from sfumato.privacy.accounting import Budget, noise_scale
@@ -131,10 +132,13 @@ class LocalSlices:
         deviations = self.sigma / (_UNIT / math.sqrt(self.frame.dimension))
         return Cost(deviations, 27 * deviations**6)
 
-    def randomized(self, records: Any, noise: Noise | None = None) -> pa.Table:
+    def randomized(
+        self, records: Any, noise: Noise | None = None, *, types: Literal["declared"] | None = None
+    ) -> pa.Table:
         """The noisy slices of some records, a row for each: what their holder may hand over.
 
-        `noise` is for tests and studies; where it is seeded, the table says so.
+        `noise` is for tests and studies; where it is seeded, the table says so. `types` says that those of a pandas or
+        polars frame are declared, as in `release`.
         """
         wanted = list(self.schema.by_name)
         if kind_of(records) is None:
@@ -144,6 +148,8 @@ class LocalSlices:
         named = [name for name in names_of(records) if name in self.schema.by_name]
         if sorted(named) != sorted(wanted):
             raise RequestError("the table lacks a column of the schema, or has one twice; check its header")
+        if (frame := kind_of(records)) in ("pandas", "polars") and types != "declared":
+            check_inferred(self.schema, str(frame))
         shadow = discreet(self._shadows)(records, wanted)
         if not len(shadow):
             raise RequestError("there is no record to make noisy")
@@ -181,12 +187,16 @@ class LocalSlices:
         return np.concatenate(blocks, axis=1)
 
     def _clipped(self, coordinates: IntArray) -> IntArray:
-        """The shadows on the frame, cut towards zero to whole numbers of length `radius` at most."""
+        """The shadows on the frame, cut towards zero to integers of length `radius` at most.
+
+        The bound is checked on the integers: a shadow that floats made longer counts for nothing.
+        """
         shadow = (coordinates @ self.matrix) / _FRAME_UNIT
         length = np.sqrt(np.square(shadow).sum(axis=1, keepdims=True))
         shrink = np.minimum(1.0, self.radius * _INSIDE / np.maximum(length, 1.0))
         whole: IntArray = np.trunc(shadow * shrink).astype(np.int64)
-        return whole
+        within = np.square(whole).sum(axis=1, keepdims=True) <= math.floor(self.radius**2)
+        return np.where(within, whole, 0)
 
     def moments(self, gathered: pa.Table) -> Moments:
         """Mean and covariance of the coordinates, the noise's own variance taken off.

@@ -11,7 +11,7 @@ import pytest
 
 from sfumato import curator as curator_module
 from sfumato.curator import Curator
-from sfumato.errors import DataError, OverBudget
+from sfumato.errors import DataError, OverBudget, RequestError
 from sfumato.privacy.accounting import Budget
 from sfumato.privacy.adjacency import Adjacency
 from sfumato.privacy.noise import SecureNoise
@@ -188,3 +188,44 @@ class TestFaultsAreSeen:
 
         with pytest.raises(AssertionError):
             check_spend_read_noise(TWO, 0.1, Adjacency.ADD_REMOVE, Unweighted())
+
+
+PUBLIC = Schema.from_content(SCHEMA.to_content() | {"public_features": True})
+
+
+def door_of(adjacency: Adjacency, public: tuple[str, ...]) -> Curator:
+    return Curator(open_source(table(10), PUBLIC), adjacency, Purse(10**12), SecureNoise(), public)
+
+
+class TestPublicFeatures:
+    def test_are_let_out_under_label_adjacency(self):
+        assert door_of(Adjacency.LABEL, ("a",)).features(("a",)).rows == 10
+
+    @pytest.mark.parametrize("adjacency", [Adjacency.ADD_REMOVE, Adjacency.REPLACE])
+    def test_are_private_under_any_other(self, adjacency):
+        with pytest.raises(RequestError, match="private"):
+            door_of(adjacency, ("a",)).features(("a",))
+
+    @pytest.mark.parametrize("names", [("b",), ("a", "b"), ("b", "a")])
+    def test_never_bring_another_column_along(self, names):
+        with pytest.raises(RequestError, match="private"):
+            door_of(Adjacency.LABEL, ("a",)).features(names)
+
+
+def test_a_purse_for_other_persons_than_the_source_bounds_is_refused():
+    """Else three records of a person would be paid for as one."""
+    people = Schema.from_content(SCHEMA.to_content() | {"unit": {"column": "who", "records": 3}})
+    rows = table(10).append_column("who", pa.array(range(10)))
+    for source, records in (
+        (open_source(rows, people), 1),
+        (open_source(rows, people), 2),
+        (open_source(rows, SCHEMA), 3),
+    ):
+        with pytest.raises(RequestError, match="counts other persons than the source"):
+            Curator(source, Adjacency.ADD_REMOVE, Purse(10**12, records), SecureNoise())
+    assert Curator(open_source(rows, people), Adjacency.ADD_REMOVE, Purse(10**12, 3), SecureNoise())
+
+
+def test_every_number_has_noise_of_its_own():
+    measured = Witness(0).curator().measure(TWO, 0.01)
+    assert len(set(measured.values.tolist())) > len(measured.values) // 2

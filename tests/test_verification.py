@@ -3,12 +3,17 @@
 import dataclasses
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sfumato
 from sfumato.measurement import Measurement
+from sfumato.mechanisms.slices.fitting import OWN
+from sfumato.privacy.accounting import Budget, mu_of
 from sfumato.privacy.adjacency import Adjacency
-from sfumato.verification import verify
+from sfumato.privacy.statement import Before
+from sfumato.schema import Unit
+from sfumato.verification import Check, Outcome, verify
 from tests.conftest import MIXED, make_table
 
 
@@ -103,3 +108,101 @@ def test_a_measurement_is_frozen(release):
         release.measurements[0].mu = 1.0
     assert isinstance(release.measurements[0], Measurement)
     assert release.measurements[0].values.dtype == np.int64
+
+
+def outcomes(release) -> dict[str, bool]:
+    return {check.what: check.holds for check in verify(release)}
+
+
+NOISE, SHAPE = "noise of every measurement", "whole numbers, one for each cell"
+ITEMS, COSTS = "statement lists every measurement", "costs add up and stay in the budget"
+CLAIM, SCHEMA_FOLLOWED = "budget keeps the claimed epsilon and delta", "measurements follow the schema"
+MODEL = "model follows from the measurements"
+
+
+def with_last(release, **changes):
+    """One lie among many truths: in the last measurement alone."""
+    *others, last = release.measurements
+    return dataclasses.replace(release, measurements=(*others, dataclasses.replace(last, **changes)))
+
+
+def test_one_measurement_with_other_noise_is_enough(release):
+    sigma = release.measurements[-1].sigma
+    for wrong in (0.5 * sigma, sigma * (1 - 1e-12), 2 * sigma):
+        assert not outcomes(with_last(release, sigma=wrong))[NOISE]
+
+
+def test_one_measurement_of_another_length_is_enough(release):
+    values = release.measurements[-1].values
+    assert not outcomes(with_last(release, values=values[:-1].copy()))[SHAPE]
+
+
+def test_a_spend_beyond_the_budget_is_found_even_if_it_is_admitted(release):
+    statement = release.statement
+    less = with_statement(release, units_budget=statement.units_spent - 1)
+    assert not outcomes(less)[COSTS]
+    assert not outcomes(with_statement(release, units_spent=statement.units_spent + 1))[COSTS]
+
+
+def test_a_budget_that_is_not_what_epsilon_buys_is_found(release):
+    """Less than epsilon buys would keep the claim; more would not. Both are lies."""
+    units = release.statement.units_budget
+    assert not outcomes(with_statement(release, units_budget=units - 1))[CLAIM]
+    assert not outcomes(with_statement(release, units_budget=units + 1))[CLAIM]
+
+
+def test_a_claim_that_the_curve_does_not_give_is_found(release, monkeypatch):
+    """Also where somebody changed how a budget is counted."""
+    monkeypatch.setattr("sfumato.privacy.accounting.mu_of", lambda epsilon, delta: 2 * mu_of(epsilon, delta))
+    units = Budget(release.statement.epsilon, release.statement.delta).units
+    assert not outcomes(with_statement(release, units_budget=units))[CLAIM]
+
+
+def test_what_was_paid_before_counts(release):
+    together = Budget(1.5, release.statement.delta).units - release.statement.units_budget
+    for units, holds in ((together, True), (together + 1, False)):
+        before = Before(what="bounds", units=units, epsilon=1.5)
+        assert outcomes(with_statement(release, before=before))[CLAIM] == holds
+
+
+def test_a_statement_for_other_persons_or_another_dataset_is_found(release):
+    assert not outcomes(with_statement(release, dataset="another"))[SCHEMA_FOLLOWED]
+    assert not outcomes(with_statement(release, unit=Unit(column="who", records=1)))[SCHEMA_FOLLOWED]
+
+
+def test_an_item_that_says_something_else_is_found(release):
+    first, *others = release.statement.items
+    lied = first.model_copy(update={"sensitivity": first.sensitivity / 2})
+    assert not outcomes(with_statement(release, items=(lied, *others)))[ITEMS]
+
+
+def test_a_model_of_other_rows_is_found(release):
+    schema = sfumato.Schema.from_yaml(MIXED)
+    other = sfumato.release(make_table(5_000, seed=3), schema, epsilon=50.0, ledger=None)
+    assert not outcomes(dataclasses.replace(release, fitted=other.fitted))[MODEL]
+
+
+def test_a_seed_is_found(release):
+    assert not outcomes(with_statement(release, seeded=True))["noise from a cryptographic source"]
+
+
+def test_what_was_not_checked_does_not_hold():
+    assert [Check("x", outcome, "").holds for outcome in Outcome] == [True, False, False]
+    own = dataclasses.replace  # a generator of somebody's own is named in the settings of the model
+    release = sfumato.release(make_table(60), sfumato.Schema.from_yaml(MIXED), epsilon=1.0, ledger=None)
+    release = own(release, fitted=own(release.fitted, settings={"generator": OWN}))
+    (check,) = [check for check in verify(release) if check.what == MODEL]
+    assert check.outcome == Outcome.UNCHECKED
+
+
+def test_a_model_with_public_features_is_unchecked_without_them():
+    schema = sfumato.Schema.from_yaml("""
+    {sfumato: 1, name: t, target: y, public_features: true, columns: [
+      {name: x, type: number, bounds: [0, 1]}, {name: y, type: boolean}]}
+    """)
+    table = pa.table({"x": np.linspace(0, 1, 80), "y": [True, False] * 40})
+    settings = {"epsilon": 1.0, "mechanism": "mixture", "adjacency": "label", "ledger": None}
+    release = sfumato.release(table, schema, **settings)
+    found = {features is None: verify(release, features) for features in (None, table)}
+    assert [check.outcome for check in found[True] if check.what == MODEL] == [Outcome.UNCHECKED]
+    assert [check.outcome for check in found[False] if check.what == MODEL] == [Outcome.HOLDS]

@@ -138,3 +138,32 @@ def test_numbers_of_other_types_are_numbers():
 def test_a_purse_refuses_a_mu_that_is_none(mu):
     with pytest.raises(BudgetError, match="mu"):
         Purse(Budget(1, 1e-6).units).spend(mu)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("delta", DELTAS)
+def test_mu_is_the_last_float_that_keeps_the_claim_with_its_margin(epsilon, delta):
+    mu = mu_of(epsilon, delta)
+    assert delta_of(epsilon, mu) * (1 + 1e-12) <= delta
+    assert delta_of(epsilon, math.nextafter(mu, math.inf)) * (1 + 1e-12) > delta
+
+
+@pytest.mark.parametrize("mu", [0.05, 0.4, 1.3, 4.0])
+@pytest.mark.parametrize("delta", DELTAS)
+def test_epsilon_is_rounded_to_the_side_that_holds(mu, delta):
+    assert delta_of(epsilon_of(mu, delta), mu) <= delta
+
+
+@given(st.floats(0.05, 20), st.integers(1, 50), st.lists(st.floats(0.01, 1), min_size=1, max_size=5))
+def test_all_records_of_a_person_cost_no_more_than_the_budget(epsilon, records, shares):
+    """mu-GDP for one record is k mu-GDP for k of them: k squared times the cost."""
+    budget = Budget(epsilon, 1e-6, records)
+    assert records**2 * units_of(budget.mu) <= budget.units
+    assert budget.mu == pytest.approx(Budget(epsilon, 1e-6).mu / records, rel=1e-3)
+    assert records**2 * sum(map(units_of, budget.split(shares))) <= budget.units
+
+
+def test_a_budget_that_buys_nothing_for_so_many_records_is_refused():
+    assert Budget(1e-5, 1e-6, 1).units < 100**2
+    with pytest.raises(BudgetError, match="buys nothing"):
+        Budget(1e-5, 1e-6, 100)

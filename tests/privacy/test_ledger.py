@@ -1,3 +1,4 @@
+import contextlib
 import json
 import shutil
 import sqlite3
@@ -301,3 +302,31 @@ def test_the_default_place_can_be_named(monkeypatch, tmp_path):
     assert default_path() == tmp_path / "sfumato" / "ledger.sqlite"
     monkeypatch.delenv("XDG_DATA_HOME")
     assert default_path().parts[-4:] == (".local", "share", "sfumato", "ledger.sqlite")
+
+
+def test_what_is_written_is_on_disk(tmp_path, monkeypatch):
+    """SQLite syncs the file and the removal of its journal; a new file is safe when its folder is synced as well."""
+    synced = []
+    monkeypatch.setattr("sfumato.privacy.ledger._sync_folder", synced.append)
+    ledger = Ledger(tmp_path / "l.sqlite")
+    with ledger._open() as connection:
+        assert connection.execute("pragma synchronous").fetchone() == (3,)
+    assert synced == [tmp_path]
+    with ledger._open():
+        assert synced == [tmp_path]
+
+
+def test_nobody_else_writes_between_the_sum_and_the_entry(tmp_path):
+    """The lock is taken before the entries are read: else two could each see room for one."""
+    ledger = Ledger(tmp_path / "l.sqlite")
+    ledger.set_limit("d", Budget(1.0, 1e-6))
+    asked = []
+
+    def look(_entries):
+        other = sqlite3.connect(ledger.path, timeout=0, isolation_level=None)
+        with contextlib.closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("begin immediate")
+        asked.append(True)
+
+    ledger._append("reserve", "d", Currency(Adjacency.ADD_REMOVE), 1, {}, look)
+    assert asked == [True]

@@ -1,5 +1,6 @@
 """Threats 1, 2, 3 and 12 of the noise, each with a figure to pass and a fault that it must see."""
 
+import itertools
 import math
 import multiprocessing as mp
 
@@ -243,3 +244,74 @@ def test_any_number_of_draws(size):
 def test_a_sigma_out_of_reach_is_refused(sigma):
     with pytest.raises(ValueError, match="sigma"):
         rounded_gaussian(sigma, 3, secure_words)
+
+
+def farthest_by_bits_not_drawn(sigma: float) -> float:
+    """The largest distance of the float pair from what any further bits can make of it, as a share of the bound."""
+    edge = 1 << 24
+    a = np.array([edge, edge + 1, 1 << 30, 1 << 63, 2**64 - 1 - edge, 2**64 - 1 - (1 << 30)], dtype=np.uint64)
+    b = np.full(len(a), 1 << 61, dtype=np.uint64)
+    value, bound = box_muller(a, b, sigma)
+    worst = 0.0
+    with mpmath.workprec(250):
+        for i, end in itertools.product(range(len(a)), (0, 1)):
+            radius = sigma * mpmath.sqrt(-2 * mpmath.log((mpmath.mpf(int(a[i])) + end) / 2**64))
+            exact = radius * mpmath.cos(2 * mpmath.pi * (mpmath.mpf(int(b[i])) + mpmath.mpf("0.5")) / 2**64)
+            worst = max(worst, float(abs(exact - value[0, i]) / bound[i]))
+    return worst
+
+
+def test_the_bound_covers_all_bits_that_are_not_drawn_yet():
+    assert 0.1 < farthest_by_bits_not_drawn(1.0) <= 0.5
+    assert 0.1 < farthest_by_bits_not_drawn(2.0**20) <= 0.5
+
+
+def test_the_bound_is_infinite_where_first_order_does_not_serve():
+    edge = 1 << 24
+    near = np.array([0, 1, edge - 1, 2**64 - 1, 2**64 - edge], dtype=np.uint64)
+    far = np.array([edge, 1 << 63, 2**64 - 1 - edge], dtype=np.uint64)
+    assert np.isinf(box_muller(near, near, 3.0)[1]).all()
+    assert np.isfinite(box_muller(far, far, 3.0)[1]).all()
+
+
+@pytest.mark.parametrize("doubtful", [0, 1])
+def test_a_pair_is_refined_where_either_of_the_two_is_in_doubt(monkeypatch, doubtful):
+    value = np.array([[0.25, 7.25], [3.0, -2.1]])
+    value[doubtful, 1] = 5.5 - 1e-9
+    monkeypatch.setattr(noise, "box_muller", lambda a, b, sigma: (value, np.full(2, 1e-8)))
+    monkeypatch.setattr(noise, "refine", lambda a, b, sigma, words: (a, b))
+    words = np.array([[10, 20], [30, 40]], dtype=np.uint64)
+    rounded = noise._rounded_pairs(words[0], words[1], 1.0, secure_words)
+    assert rounded.tolist() == [[0, 20], [3, 40]]
+
+
+def test_no_draw_takes_no_word():
+    def refuse(count):
+        raise AssertionError(count)
+
+    assert rounded_gaussian(3.0, 0, refuse).tolist() == []
+
+
+def test_a_pair_has_two_independent_numbers():
+    draws = rounded_gaussian(100.0, 200_000, secure_words).reshape(-1, 2)
+    assert abs(np.corrcoef(draws.T)[0, 1]) < 0.02
+    assert abs(np.corrcoef(np.abs(draws).T)[0, 1]) < 0.02
+
+
+def test_refinement_draws_bits_for_both_numbers():
+    """The same bits for both would tie them to each other."""
+    bits = iter([np.array([2**64 - 1, 0], dtype=np.uint64)])
+    a, b = 1 << 63, (1 << 62) - 1  # b with ones behind it is a quarter turn
+    first, second = refine(a, b, 2.0**40, lambda _: next(bits, np.array([5, 7], dtype=np.uint64)))
+    with mpmath.workprec(400):
+        u, v = (mpmath.mpf(word) / 2**128 for word in ((a << 64) + 2**64 - 1, b << 64))
+        radius = 2.0**40 * mpmath.sqrt(-2 * mpmath.log(u))
+        assert first == int(mpmath.floor(radius * mpmath.cos(2 * mpmath.pi * v) + mpmath.mpf("0.5")))
+        assert second == int(mpmath.floor(radius * mpmath.sin(2 * mpmath.pi * v) + mpmath.mpf("0.5")))
+
+
+def test_the_key_of_persons_is_fresh_and_that_of_a_seed_is_not():
+    assert len({SecureNoise().key() for _ in range(4)}) == 4
+    assert len(SecureNoise().key()) == 32
+    assert SeededNoise(1).key() == SeededNoise(1).key() != SeededNoise(2).key()
+    assert not SeededNoise(1).private

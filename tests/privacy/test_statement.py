@@ -1,11 +1,13 @@
 import json
 import math
 
+import pyarrow as pa
 import pytest
 
 import sfumato
 from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.statement import PrivacyStatement
+from sfumato.privacy.spending import units_of
+from sfumato.privacy.statement import Before, PrivacyStatement
 from tests.conftest import MIXED, make_table
 
 
@@ -83,3 +85,43 @@ def test_the_ledger_knows_the_statement_and_the_statement_the_ledger(tmp_path):
     assert statement.reservation == reserve.hash
     assert json.loads(commit.detail)["statement"] == statement.hash
     assert reserve.units == statement.units_budget >= statement.units_spent
+
+
+def by_person(records: int) -> PrivacyStatement:
+    """A statement of the same measurement for persons who have so many records."""
+    schema = sfumato.Schema.from_yaml(f"""
+    {{sfumato: 1, name: p, columns: [{{name: a, type: boolean}}], unit: {{column: who, records: {records}}}}}
+    """)
+    table = pa.table({"a": [True] * 30, "who": [f"p{row // 2}" for row in range(30)]})
+    return sfumato.release(table, schema, epsilon=1.0, ledger=None).statement
+
+
+def test_an_item_is_for_all_records_of_a_person():
+    """Sensitivity and mu are k times those of one record, the cost k squared; the noise is what it is."""
+    one, three = (by_person(records).items[0] for records in (1, 3))
+    assert three.sensitivity == pytest.approx(3 * one.sensitivity)
+    assert three.sensitivity / three.mu == pytest.approx(three.sigma, rel=1e-9)
+    assert three.units == 9 * units_of(three.mu / 3)
+    assert three.units == pytest.approx(units_of(three.mu), abs=9)
+    assert three.mu == pytest.approx(one.mu, rel=1e-5)
+
+
+def test_what_was_spent_is_the_sum_of_the_items():
+    for statement in (released(), by_person(3)):
+        assert statement.units_spent == sum(item.units for item in statement.items) > 0
+
+
+def test_a_promise_to_a_person_says_so():
+    statement = by_person(3)
+    assert statement.promise.startswith("Whether any one person was in the table or not, with all of their records")
+    assert "3 records of each count at most" in statement.promise
+    assert any("several ids" in line for line in statement.not_protected)
+    assert any("several records" in line for line in released().not_protected)
+
+
+def test_the_promise_is_for_all_that_was_ever_paid():
+    before = Before(what="the bounds of the columns", units=10**10, epsilon=1.5)
+    statement = released().model_copy(update={"before": before})
+    assert "e^1.5" in statement.promise
+    assert "(1.5, 1e-06)-differential privacy" in statement.promise
+    assert "the bounds of the columns, paid for before" in statement.promise

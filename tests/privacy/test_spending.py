@@ -1,0 +1,55 @@
+"""The purse of one release: to the last unit, for one record and for all records of a person."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.errors import BudgetError, OverBudget
+from sfumato.privacy.spending import UNITS_PER_MU_SQUARED, Purse, mu_of_units, units_of
+
+
+@given(st.floats(1e-6, 90.0))
+def test_a_cost_is_never_rounded_down(mu):
+    assert Fraction(units_of(mu)) >= Fraction(mu) ** 2 * UNITS_PER_MU_SQUARED
+
+
+@given(st.integers(1, 2**53))
+def test_the_mu_of_units_does_not_cost_more(units):
+    mu = mu_of_units(units)
+    assert units_of(mu) <= units < units_of(math.nextafter(mu, math.inf)) + 1
+
+
+def test_some_roots_are_rounded_up_and_taken_back():
+    """The check above would not see it, were there none."""
+    assert any(units_of(math.sqrt(units / UNITS_PER_MU_SQUARED)) > units for units in range(1, 10_000))
+
+
+@pytest.mark.parametrize("records", [1, 2, 3, 10])
+def test_a_measurement_costs_what_it_lets_out_of_all_records_of_a_person(records):
+    mu = 0.1
+    cost = records**2 * units_of(mu)
+    purse = Purse(cost, records)
+    purse.spend(mu)
+    assert purse.spent == cost
+    with pytest.raises(OverBudget):
+        Purse(cost - 1, records).spend(mu)
+
+
+def test_a_purse_that_is_empty_pays_for_nothing():
+    purse = Purse(units_of(0.1))
+    purse.spend(0.1)
+    with pytest.raises(OverBudget) as refusal:
+        purse.spend(1e-6)
+    assert refusal.value.remaining == 0
+    assert purse.spent == units_of(0.1)
+
+
+@pytest.mark.parametrize("mu", [0.0, -1.0, math.nan, math.inf])
+def test_a_mu_that_is_none_costs_nothing_and_is_refused(mu):
+    purse = Purse(10**12)
+    with pytest.raises(BudgetError, match="above 0"):
+        purse.spend(mu)
+    assert purse.spent == 0
