@@ -21,7 +21,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 COPIED = ("sfumato", "tests", "docs", "pyproject.toml", "README.md")
-SECONDS = 600  # a mutant that makes tests go on for ever is noticed
+SECONDS = 300  # a mutant that makes tests go on for ever is noticed
 LEAST_KILLED = 0.95
 
 
