@@ -17,9 +17,11 @@ test: .venv/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
+	cd papers && OMP_NUM_THREADS=1 ../$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 slow: .venv/dev
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -m "slow or not slow" -s
+	cd papers && HYPOTHESIS_PROFILE=long ../$(BIN)/pytest -m "slow or not slow" -s
 
 mutants: .venv/dev
 	$(BIN)/python -m tests.mutants
@@ -36,6 +38,6 @@ clean:
 	$(BIN)/pip install --quiet --editable . --constraint constraints.txt
 	touch $@
 
-.venv/dev: .venv/demo
-	$(BIN)/pip install --quiet --editable ".[dev]" --constraint constraints.txt
+.venv/dev: .venv/demo papers/pyproject.toml
+	$(BIN)/pip install --quiet --editable ".[dev]" --editable "papers[dev]" --constraint constraints.txt
 	touch $@

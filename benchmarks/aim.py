@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-
-import sfumato
 from experiments.tables import learner, split
 from experiments.tasks import Task, adult
+
+import sfumato
 from sfumato.evaluate.fidelity import fidelity
 from sfumato.evaluate.learners import design, score
 from sfumato.evaluate.records import read_all, values_of
@@ -94,7 +94,7 @@ def compare(task: Task, epsilon: float, seed: int, folder: Path) -> dict[str, fl
     learn = learner(task, 2)
 
     begin = time.process_time()
-    release = sfumato.release(train, schema, epsilon=epsilon, delta=1 / len(train), ledger=None)
+    release = sfumato.release(train, schema, epsilon=epsilon, delta=1 / len(train), ledger=None, types="declared")
     ours = release.sample(seed=seed)
     seconds = time.process_time() - begin
     peer = aim(train, task, epsilon, seed, folder)

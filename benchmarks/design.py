@@ -20,11 +20,10 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ.setdefault("RAYON_NUM_THREADS", "1")  # Clarabel's
 
 import numpy as np
-
-from sfumato.published.liu.budget import mean_bounds
-from sfumato.published.liu.design import optimal_design
-from sfumato.published.liu.fitting import FloatArray, fit
-from sfumato.published.liu.neighbours import Reading, mean_shifts
+from sfumato_papers.liu.budget import mean_bounds
+from sfumato_papers.liu.design import optimal_design
+from sfumato_papers.liu.fitting import FloatArray, fit
+from sfumato_papers.liu.neighbours import Reading, mean_shifts
 from tests.published.semidefinite import as_printed, farthest, whitened
 
 READINGS: tuple[Reading, ...] = ("leave", "both")

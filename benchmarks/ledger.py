@@ -5,8 +5,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.ledger import Ledger
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.ledger import Ledger
 from tests.privacy.crashing import trials
 
 

@@ -22,11 +22,11 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import numpy as np
 import pyarrow.parquet
+from experiments.mixture_data import Records, released, synthetic
+from sfumato_papers.liu import fit
 
 import sfumato
-from experiments.mixture_data import Records, released, synthetic
-from sfumato.published.liu import fit
-from sfumato.receiver import Release
+from sfumato.artefact.release import Release
 
 SIZES = (10**5, 10**6, 10**7)
 GROUP = 2**20  # rows that are made and written at once
@@ -97,7 +97,7 @@ def measure(kind: str, path: str) -> None:
 
 def _release(path: str) -> Release:
     schema = synthetic(0).schema()
-    return sfumato.release(path, schema, epsilon=1.0, delta=1e-9, mechanism="mixture", ledger=None)
+    return sfumato.release(path, schema, epsilon=1.0, delta=1e-9, mechanism="mixture", ledger=None, types="declared")
 
 
 def streamed(sizes: tuple[int, ...]) -> None:

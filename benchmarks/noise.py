@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import opendp.prelude as dp
 
-from sfumato.privacy.noise import SecureNoise
+from sfumato.trusted.noise import SecureNoise
 
 dp.enable_features("contrib")
 SIGMA = 2.0**20

@@ -13,9 +13,10 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 import numpy as np
 import polars as pl
 
-from sfumato.encoding import Batch
-from sfumato.statistics import Cells, Gradient, Grid
-from sfumato.statistics.features import Features, Lookup, Softmax
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps import Grid
+from sfumato.trusted.feature_maps.features import Features, Lookup, Softmax
+from sfumato.trusted.statistics import Cells, Gradient
 
 ROWS, COLUMNS, CODES, LEVELS = 300_000, 41, 100, 16
 

@@ -20,7 +20,7 @@ CLOCK = "import time; begin = time.perf_counter()\n{}\nprint(time.perf_counter()
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "clinic.sfumato")
-        sfumato.release(TABLE, SCHEMA, epsilon=1.0, ledger=None).save(path)
+        sfumato.release(TABLE, SCHEMA, epsilon=1.0, ledger=None, types="declared").save(path)
         for name, code in PARTS.items():
             runs = [
                 float(

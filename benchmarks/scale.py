@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from experiments.pictures import Axis, Panel, Point, Series, Stroke, drawn_panel, sheet
+from experiments.pictures import write as draw
 from markupsafe import Markup
 
 from benchmarks import scale_data, scale_peer
-from experiments.pictures import Axis, Panel, Point, Series, Stroke, drawn_panel, sheet
-from experiments.pictures import write as draw
 
 HERE = Path(__file__).parent
 ROWS = (10**5, 10**6, 10**7, 10**8)

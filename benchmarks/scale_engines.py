@@ -17,7 +17,8 @@ import pyarrow.parquet
 
 import sfumato
 from benchmarks.scale_data import schema_of
-from sfumato.sources import batches, people, spark
+from sfumato.trusted.sources import batches, spark
+from sfumato.trusted.sources import bounded_source as people
 
 LONG_ENOUGH = 3.0  # seconds; what takes less is repeated
 
@@ -70,7 +71,7 @@ def persons(path: str, columns: int) -> None:
 
 def on_spark(path: str, columns: int) -> None:
     """The same from Spark on this machine, started and warm."""
-    from sfumato.sources.spark_files import open_frame
+    from sfumato.trusted.sources.spark_files import open_frame
 
     schema = schema_of(columns)
     frame = open_frame(path, schema)
@@ -80,7 +81,7 @@ def on_spark(path: str, columns: int) -> None:
 
 
 def _release(data: Any, schema: sfumato.Schema) -> None:
-    sfumato.release(data, schema, epsilon=1.0, mechanism="tables", ledger=None)
+    sfumato.release(data, schema, epsilon=1.0, mechanism="tables", ledger=None, types="declared")
 
 
 ENGINES: dict[str, Callable[[str, int], None]] = {

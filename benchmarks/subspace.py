@@ -56,7 +56,7 @@ def measure(rows: int, columns: int, side: int) -> None:
     product = _seconds(lambda: numbers.astype(np.float64).T @ numbers.astype(np.float64))
     before = _peak()
     begin = time.process_time()
-    release = sfumato.release(table, schema, epsilon=1, delta=1e-5, mechanism="subspace", ledger=None)
+    release = sfumato.release(table, schema, epsilon=1, delta=1e-5, mechanism="subspace", ledger=None, types="declared")
     released = time.process_time() - begin
     sampled = _seconds(lambda: release.sample(10_000, seed=0, frame="arrow"))
     after = _peak()

@@ -9,30 +9,30 @@ from typing import TYPE_CHECKING, Any
 from sfumato._version import __version__
 
 if TYPE_CHECKING:
-    from sfumato.custodian import release
+    from sfumato.api import release
+    from sfumato.artefact.bundle import open_release as open  # noqa: A004 - sfumato.open, as json.load
+    from sfumato.artefact.release import Release
+    from sfumato.artefact.statement import PrivacyStatement
     from sfumato.errors import SfumatoError
-    from sfumato.measurement import Measurement
-    from sfumato.privacy.accounting import Budget
-    from sfumato.privacy.adjacency import Adjacency
-    from sfumato.privacy.ledger import Ledger
-    from sfumato.privacy.statement import PrivacyStatement
-    from sfumato.receiver import Release
-    from sfumato.receiver import open_release as open  # noqa: A004 - sfumato.open, as json.load
-    from sfumato.schema import Schema
-    from sfumato.sources.databases import Database
+    from sfumato.trusted.adjacency import Adjacency
+    from sfumato.trusted.budget import Budget
+    from sfumato.trusted.ledger import Ledger
+    from sfumato.trusted.measurement import Measurement
+    from sfumato.trusted.schema import Schema
+    from sfumato.trusted.sources.databases import Database
 
 _HOMES = {
-    "Adjacency": "sfumato.privacy.adjacency",
-    "Budget": "sfumato.privacy.accounting",
-    "Database": "sfumato.sources.databases",
-    "Ledger": "sfumato.privacy.ledger",
-    "Measurement": "sfumato.measurement",
-    "PrivacyStatement": "sfumato.privacy.statement",
-    "Release": "sfumato.receiver",
-    "Schema": "sfumato.schema",
+    "Adjacency": "sfumato.trusted.adjacency",
+    "Budget": "sfumato.trusted.budget",
+    "Database": "sfumato.trusted.sources.databases",
+    "Ledger": "sfumato.trusted.ledger",
+    "Measurement": "sfumato.trusted.measurement",
+    "PrivacyStatement": "sfumato.artefact.statement",
+    "Release": "sfumato.artefact.release",
+    "Schema": "sfumato.trusted.schema",
     "SfumatoError": "sfumato.errors",
-    "open": "sfumato.receiver",
-    "release": "sfumato.custodian",
+    "open": "sfumato.artefact.bundle",
+    "release": "sfumato.api",
 }
 
 __all__ = [

@@ -15,16 +15,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.encoding import Batch, Encoder, Listed, Measured
-from sfumato.encoding.frames import kind_of, names_of, to_arrow
-from sfumato.encoding.inference import check_inferred
 from sfumato.errors import RequestError
-from sfumato.mechanisms.chance import orthonormal, public_chance
-from sfumato.privacy.accounting import Budget, noise_scale
-from sfumato.privacy.noise import Noise, SecureNoise
-from sfumato.privacy.slicing import Frame
-from sfumato.schema import Schema
-from sfumato.sources.discretion import discreet
+from sfumato.fitting.public_rng import orthonormal, public_chance
+from sfumato.trusted.budget import Budget, noise_scale
+from sfumato.trusted.encoding import Batch, Encoder, Listed, Measured
+from sfumato.trusted.encoding.frames import kind_of, names_of, to_arrow
+from sfumato.trusted.encoding.inference import check_inferred
+from sfumato.trusted.noise import Noise, SecureNoise
+from sfumato.trusted.random_directions import Frame
+from sfumato.trusted.redaction import discreet
+from sfumato.trusted.schema import Schema
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

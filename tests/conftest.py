@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
-from sfumato.privacy import noise
-from sfumato.schema import Schema
+from sfumato.trusted import noise
+from sfumato.trusted.schema import Schema
 
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("long", deadline=None, max_examples=5_000)

@@ -13,18 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato import bundle
-from sfumato.bundle import from_arrow_file, from_json, read_members, to_arrow_file, to_json, write_members
+from sfumato.archive import members as bundle
+from sfumato.archive.members import from_arrow_file, from_json, read_members, to_arrow_file, to_json, write_members
+from sfumato.archive.whole_files import whole_file
+from sfumato.artefact.bundle import _from_members
 from sfumato.errors import BundleError, OutputError
-from sfumato.output import whole_file
-from sfumato.receiver import _from_members
 from tests.conftest import MIXED, make_table
 
 
 @pytest.fixture(scope="module")
 def release():
     schema = sfumato.Schema.from_yaml(MIXED)
-    return sfumato.release(make_table(200), schema, epsilon=1.0, ledger=None)
+    return sfumato.release(make_table(200), schema, epsilon=1.0, ledger=None, types="declared")
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +125,7 @@ _MEMBERS = members_of(
         ),
         epsilon=1.0,
         ledger=None,
+        types="declared",
     )
 )
 

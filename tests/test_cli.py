@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato
-from sfumato import custodian
-from sfumato.cli import app
-from sfumato.curator import Curator
+from sfumato import api as custodian
+from sfumato.cli.app import app
+from sfumato.trusted.curator import Curator
 from tests.audit.mixtures import table as two_kinds
 from tests.conftest import MIXED, in_pandas, make_table
 
@@ -104,7 +104,7 @@ def test_the_whole_path(place):
 
     checked = run("verify", place / "b.sfumato")
     assert checked.exit_code == 0
-    assert checked.output.count(" ok ") == 9
+    assert checked.output.count(" ok ") == 10
 
     drawn = run("sample", place / "b.sfumato", "--out", place / "p.csv", "-n", "20", "--probabilities")
     assert drawn.exit_code == 0
@@ -246,7 +246,7 @@ def test_label_adjacency_needs_a_target(place):
     (place / "s.yaml").write_text(MIXED.replace("target: ill", ""))
     assert "label adjacency protects the target" in flat(release(place, "--adjacency", "label").stderr)
     with pytest.raises(sfumato.SfumatoError, match="adjacency is 'both'"):
-        sfumato.release(place / "t.parquet", place / "s.yaml", epsilon=1.0, adjacency="both")
+        sfumato.release(place / "t.parquet", place / "s.yaml", epsilon=1.0, adjacency="both", types="declared")
 
 
 def test_a_full_disk_is_found_before_anything_is_spent(place):
@@ -258,7 +258,7 @@ def test_a_full_disk_is_found_before_anything_is_spent(place):
     command = [
         sys.executable,
         "-c",
-        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); from sfumato.cli import main; main()",
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); from sfumato.cli.app import main; main()",
     ]
     words = [
         "release",
@@ -358,7 +358,7 @@ def test_places_that_cannot_be_written_exit_2(place):
 
 def test_control_characters_of_a_bundle_do_not_reach_the_terminal(place, schema):
     named = sfumato.Schema.from_content({**schema.to_content(), "name": "red\x1b[31m"})
-    sfumato.release(make_table(50), named, epsilon=1.0, ledger=None).save(place / "b.sfumato")
+    sfumato.release(make_table(50), named, epsilon=1.0, ledger=None, types="declared").save(place / "b.sfumato")
     shown = run("inspect", place / "b.sfumato")
     assert shown.exit_code == 0
     assert "\x1b" not in shown.output

@@ -9,16 +9,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato import curator as curator_module
-from sfumato.curator import Curator
 from sfumato.errors import DataError, OverBudget, RequestError
-from sfumato.privacy.accounting import Budget
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.noise import SecureNoise
-from sfumato.privacy.spending import Purse, units_of
-from sfumato.schema import Schema
-from sfumato.sources import open_source
-from sfumato.statistics import Cells, Grid, Stacked, size_of
+from sfumato.trusted import curator as curator_module
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.curator import Curator
+from sfumato.trusted.feature_maps import Grid
+from sfumato.trusted.noise import SecureNoise
+from sfumato.trusted.privacy_filter import Purse, units_of
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.statistics import Cells, Stacked, size_of
 
 SCHEMA = Schema.from_yaml("""
 {sfumato: 1, name: two, columns: [{name: a, type: category, values: [x, y]}, {name: b, type: boolean}], target: b}
@@ -40,7 +41,7 @@ class Witness:
     def __init__(self, rows: int = 10, factor: float = 1.0) -> None:
         self.events: list[tuple] = []
         self.budget = Budget(1.0, 1e-6)
-        self._source, self._noise, self._factor = open_source(table(rows), SCHEMA), SecureNoise(), factor
+        self._source, self._noise, self._factor = open_source(table(rows), SCHEMA, declared=True), SecureNoise(), factor
         self.header = self._source.header
         self.private = True
         self._purse = Purse(self.budget.units)
@@ -194,7 +195,7 @@ PUBLIC = Schema.from_content(SCHEMA.to_content() | {"public_features": True})
 
 
 def door_of(adjacency: Adjacency, public: tuple[str, ...]) -> Curator:
-    return Curator(open_source(table(10), PUBLIC), adjacency, Purse(10**12), SecureNoise(), public)
+    return Curator(open_source(table(10), PUBLIC, declared=True), adjacency, Purse(10**12), SecureNoise(), public)
 
 
 class TestPublicFeatures:
@@ -217,13 +218,13 @@ def test_a_purse_for_other_persons_than_the_source_bounds_is_refused():
     people = Schema.from_content(SCHEMA.to_content() | {"unit": {"column": "who", "records": 3}})
     rows = table(10).append_column("who", pa.array(range(10)))
     for source, records in (
-        (open_source(rows, people), 1),
-        (open_source(rows, people), 2),
-        (open_source(rows, SCHEMA), 3),
+        (open_source(rows, people, declared=True), 1),
+        (open_source(rows, people, declared=True), 2),
+        (open_source(rows, SCHEMA, declared=True), 3),
     ):
         with pytest.raises(RequestError, match="counts other persons than the source"):
             Curator(source, Adjacency.ADD_REMOVE, Purse(10**12, records), SecureNoise())
-    assert Curator(open_source(rows, people), Adjacency.ADD_REMOVE, Purse(10**12, 3), SecureNoise())
+    assert Curator(open_source(rows, people, declared=True), Adjacency.ADD_REMOVE, Purse(10**12, 3), SecureNoise())
 
 
 def test_every_number_has_noise_of_its_own():

@@ -4,12 +4,12 @@ import pandas as pd
 import pytest
 
 import sfumato
-from sfumato import custodian
-from sfumato.curator import Curator
+from sfumato import api as custodian
 from sfumato.errors import DataError, RequestError
-from sfumato.privacy.accounting import Budget
-from sfumato.privacy.ledger import Ledger
-from sfumato.schema import Schema
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.curator import Curator
+from sfumato.trusted.ledger import Ledger
+from sfumato.trusted.schema import Schema
 from tests.conftest import make_table
 
 SMALL = Schema.from_yaml("""

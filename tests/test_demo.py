@@ -2,7 +2,7 @@ import pyarrow.parquet
 from typer.testing import CliRunner
 
 import sfumato
-from sfumato.cli import app
+from sfumato.cli.app import app
 from sfumato.demo import SCHEMA, TABLE
 from sfumato.demo.make_clinic import make_clinic
 

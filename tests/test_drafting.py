@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.cli import app
-from sfumato.drafting import draft_schema
+from sfumato.cli.app import app
+from sfumato.cli.drafting import draft_schema
 from sfumato.errors import DataError
-from sfumato.schema import Schema
-from sfumato.sources import open_source
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source
 
 ROWS = 1717
 ARRAYS = {
@@ -47,13 +47,15 @@ def test_an_archive_is_drafted_array_by_array_and_fits_when_completed(tmp_path):
     np.savez(tmp_path / "a.npz", **ARRAYS)
     draft = draft_schema(tmp_path / "a.npz")
     assert columns_of(draft) == DRAFTED
-    source = open_source(tmp_path / "a.npz", completed(draft))
+    source = open_source(tmp_path / "a.npz", completed(draft), declared=True)
     assert len(source.header.types) == 784 + 5 + 12 + 4 + 4
 
 
 def test_nothing_of_the_rows_is_told_not_even_their_number(tmp_path, monkeypatch):
     np.savez(tmp_path / "a.npz", **ARRAYS)
-    monkeypatch.setattr("sfumato.sources.array_files.npy.read_array", lambda *_, **__: pytest.fail("a row was read"))
+    monkeypatch.setattr(
+        "sfumato.trusted.sources.array_files.npy.read_array", lambda *_, **__: pytest.fail("a row was read")
+    )
     draft = draft_schema(tmp_path / "a.npz")
     assert not any(word in draft for word in ("secret", "201", "3.25", str(ROWS)))
     np.savez(tmp_path / "a.npz", **{name: array[:0] for name, array in ARRAYS.items()})
@@ -75,7 +77,7 @@ def test_one_array_has_columns_without_names_of_their_own(tmp_path, array, draft
     np.save(tmp_path / "a.npy", array)
     draft = draft_schema(tmp_path / "a.npy")
     assert columns_of(draft) == [drafted]
-    assert len(open_source(tmp_path / "a.npy", completed(draft)).header.types) == array[0].size
+    assert len(open_source(tmp_path / "a.npy", completed(draft), declared=True).header.types) == array[0].size
 
 
 def test_what_no_release_takes_has_no_type_and_what_holds_no_column_is_left_out(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 import sfumato
 from sfumato.errors import RequestError
-from sfumato.schema import Schema
+from sfumato.trusted.schema import Schema
 from tests.conftest import make_table
 
 SCHEMA = Schema.from_yaml("""
@@ -40,7 +40,7 @@ def test_intervals_hold_the_truth():
     ]
     held, widths = [], []
     for _ in range(12):
-        release = sfumato.release(rows, SCHEMA, epsilon=1.0, ledger=None)
+        release = sfumato.release(rows, SCHEMA, epsilon=1.0, ledger=None, types="declared")
         for column, given, truth in asked:
             mean, low, high = release.expect(column, given=given)
             assert low <= mean <= high
@@ -51,12 +51,12 @@ def test_intervals_hold_the_truth():
 
 
 def test_a_condition_that_was_asked_before_counts_too():
-    release = sfumato.release(table(), SCHEMA, epsilon=1.0, ledger=None)
+    release = sfumato.release(table(), SCHEMA, epsilon=1.0, ledger=None, types="declared")
     assert release.condition({"x": 7}).expect("z") == release.expect("z", given={"x": 7})
 
 
 def test_units_and_types(schema):
-    release = sfumato.release(make_table(3_000), schema, epsilon=4.0, ledger=None)
+    release = sfumato.release(make_table(3_000), schema, epsilon=4.0, ledger=None, types="declared")
     assert isinstance(release.expect("born").mean, dt.date)
     assert isinstance(release.expect("seen").low, dt.datetime)
     assert 0 <= release.expect("member").mean <= 1
@@ -75,7 +75,7 @@ def test_what_no_table_holds_has_the_whole_range():
     schema = Schema.from_content({"sfumato": 1, "name": "t", "columns": columns})
     rng = np.random.default_rng(1)
     rows = pa.table({f"c{n:02d}": rng.random(2_000) < 0.5 for n in range(60)})
-    release = sfumato.release(rows, schema, epsilon=1.0, ledger=None)
+    release = sfumato.release(rows, schema, epsilon=1.0, ledger=None, types="declared")
     counted = {frozenset(pair) for pair in release.measurements[1].statistic.tables}
     assert len(counted) == 1_000
     missed = next(

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.bundle import from_arrow_file
+from sfumato.archive.members import from_arrow_file
 from sfumato.errors import BundleError
 from tests.fuzzing.bundles import MEMORY
 from tests.mechanisms.every import every_case

@@ -14,11 +14,12 @@ import pyarrow.parquet
 import pytest
 
 import sfumato
-from sfumato.encoding import codes, lists, reading, scales
 from sfumato.errors import DataError, SfumatoError
-from sfumato.schema import Schema
-from sfumato.sources import batches, discretion
-from sfumato.statistics import Cells
+from sfumato.trusted import redaction as discretion
+from sfumato.trusted.encoding import codes, lists, reading, scales
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import batches
+from sfumato.trusted.statistics import Cells
 from tests.conftest import make_table, without_dates
 
 TOKEN = "zx81canary"
@@ -81,11 +82,11 @@ def test_an_error_among_the_rows_quotes_nothing(owner, name, kind, schema, tmp_p
     data = {"arrow": table, "pandas": table.to_pandas().astype(object), "parquet": tmp_path / "t.parquet"}[kind]
     monkeypatch.setattr(owner, name, fault)
     if name == "sum_of":
-        monkeypatch.setattr("sfumato.sources.memory.sum_of", fault)
+        monkeypatch.setattr("sfumato.trusted.sources.memory.sum_of", fault)
     if name in ("as_numbers",):  # kept by the codes from when they were imported
         monkeypatch.setitem(scales._HANDS, "integer", (float, fault, scales._write_whole))
         monkeypatch.setattr(codes, "_codes_like", codes._codes_like.__wrapped__)  # no codes from before
-    error = check_nothing_is_told(lambda: sfumato.release(data, schema, epsilon=1.0, ledger=None))
+    error = check_nothing_is_told(lambda: sfumato.release(data, schema, epsilon=1.0, ledger=None, types="declared"))
     assert isinstance(error, DataError)
 
 
@@ -112,14 +113,16 @@ def test_the_class_of_an_error_may_be_made_of_a_row(schema, monkeypatch):
         raise type(TOKEN, (ValueError,), {})
 
     monkeypatch.setattr(Cells, "__call__", raise_a_class_of_its_own)
-    error = check_nothing_is_told(lambda: sfumato.release(tokened(), schema, epsilon=1.0, ledger=None))
+    error = check_nothing_is_told(
+        lambda: sfumato.release(tokened(), schema, epsilon=1.0, ledger=None, types="declared")
+    )
     assert "(ValueError)" in str(error)
 
 
 def test_the_error_is_the_same_on_neighbours(schema, monkeypatch):
     monkeypatch.setattr(Cells, "__call__", fault)
     texts = {
-        str(check_nothing_is_told(lambda t=t: sfumato.release(t, schema, epsilon=1.0, ledger=None)))
+        str(check_nothing_is_told(lambda t=t: sfumato.release(t, schema, epsilon=1.0, ledger=None, types="declared")))
         for t in (tokened(), tokened(199))
     }
     assert len(texts) == 1
@@ -129,9 +132,9 @@ def test_an_error_that_quotes_a_row_is_seen(monkeypatch, schema):
     """The check has teeth: with discretion taken off, the token is told."""
     monkeypatch.setattr(discretion, "discreet", lambda work: work)
     monkeypatch.setattr(batches.StreamSource, "sum", lambda self, statistic: fault())
-    monkeypatch.setattr("sfumato.sources.memory.MemorySource.sum", lambda self, statistic: fault())
+    monkeypatch.setattr("sfumato.trusted.sources.memory.MemorySource.sum", lambda self, statistic: fault())
     with pytest.raises(RuntimeError) as caught:
-        sfumato.release(tokened(), schema, epsilon=1.0, ledger=None)
+        sfumato.release(tokened(), schema, epsilon=1.0, ledger=None, types="declared")
     assert TOKEN in told(caught.value)
 
     def careless():
@@ -148,7 +151,9 @@ def test_a_release_tells_nothing_of_a_row(schema, tmp_path, capfd, recwarn):
     """Output, log, warnings, bundle, report, ledger: not a byte of the token, not one warning."""
     bundle = tmp_path / "b.sfumato"
     stages = []
-    release = sfumato.release(tokened(), schema, epsilon=1.0, ledger=tmp_path / "l.sqlite", progress=stages.append)
+    release = sfumato.release(
+        tokened(), schema, epsilon=1.0, ledger=tmp_path / "l.sqlite", progress=stages.append, types="declared"
+    )
     release.save(bundle)
     from sfumato.report.public import public_report
 
@@ -204,5 +209,5 @@ def test_warnings_among_the_rows_are_swallowed(recwarn):
     frame = make_table(100).to_pandas()
     frame["age"] = np.where(np.arange(100) % 2, 1e308, np.nan)
     frame["wage"] = pd.Series([np.inf, np.nan] * 50)
-    sfumato.release(frame, without_dates(), epsilon=1.0, ledger=None)
+    sfumato.release(frame, without_dates(), epsilon=1.0, ledger=None, types="declared")
     assert len(recwarn) == 0

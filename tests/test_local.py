@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.encoding import Encoder
 from sfumato.errors import BudgetError, DataError, RequestError
 from sfumato.local import LocalSlices
-from sfumato.privacy.accounting import mu_of
-from sfumato.privacy.noise import SeededNoise
-from sfumato.schema import Schema
+from sfumato.trusted.budget import mu_of
+from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.noise import SeededNoise
+from sfumato.trusted.schema import Schema
 from tests.conftest import MIXED, make_table
 
 SCHEMA = Schema.from_yaml(MIXED)

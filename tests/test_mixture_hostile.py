@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.models.gaussian_mixture import ACTIONS
+from sfumato.fitting.models.gaussian_mixture.model import ACTIONS
 
 RNG = np.random.default_rng(0)
 
@@ -32,7 +32,7 @@ def rows(count: int, label=None, **columns) -> pa.Table:
 
 
 def release_of(table: pa.Table, schema: sfumato.Schema, **settings) -> sfumato.Release:
-    return sfumato.release(table, schema, mechanism="mixture", ledger=None, seed=1, **settings)
+    return sfumato.release(table, schema, mechanism="mixture", ledger=None, seed=1, types="declared", **settings)
 
 
 def check(release: sfumato.Release) -> None:

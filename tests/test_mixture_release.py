@@ -11,10 +11,10 @@ import pytest
 from scipy.integrate import trapezoid
 
 import sfumato
+from sfumato.artefact.verify import verify
 from sfumato.errors import BudgetError, RequestError, SchemaError
-from sfumato.models.gaussian_mixture import ACTIONS
+from sfumato.fitting.models.gaussian_mixture.model import ACTIONS
 from sfumato.report.public import public_report
-from sfumato.verification import verify
 from tests.conftest import in_pandas
 
 SCHEMA = sfumato.Schema.from_yaml("""
@@ -56,7 +56,9 @@ FRESH = make(2_000, seed=1)
 
 
 def release_of(table, schema=SCHEMA, **settings):
-    return sfumato.release(table, schema, **{"epsilon": 8.0, "mechanism": "mixture", "ledger": None, **settings})
+    return sfumato.release(
+        table, schema, **{"epsilon": 8.0, "mechanism": "mixture", "ledger": None, "types": "declared", **settings}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -244,7 +246,7 @@ class TestAnswers:
             assert release.kl(release.action(action)) < 0.1
         with pytest.raises(RequestError, match="use one of mixture, wide, detailed"):
             release.action("oracle")
-        tables = sfumato.release(TABLE, SCHEMA, epsilon=1.0, ledger=None, mechanism="tables")
+        tables = sfumato.release(TABLE, SCHEMA, epsilon=1.0, ledger=None, mechanism="tables", types="declared")
         for ask in (tables.parameters, lambda: tables.action("wide"), lambda: release.kl(tables)):
             with pytest.raises(RequestError, match="mechanism mixture"):
                 ask()

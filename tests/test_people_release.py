@@ -8,16 +8,16 @@ import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato.artefact.verify import verify
 from sfumato.audit.transcript import mu_between
-from sfumato.curator import Curator
 from sfumato.errors import BudgetError, RequestError
-from sfumato.privacy.accounting import Budget
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.noise import SecureNoise
-from sfumato.privacy.spending import Purse, units_of
 from sfumato.report.public import public_report
-from sfumato.sources import open_source
-from sfumato.verification import verify
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.curator import Curator
+from sfumato.trusted.noise import SecureNoise
+from sfumato.trusted.privacy_filter import Purse, units_of
+from sfumato.trusted.sources import open_source
 from tests.mechanisms.every import ID, every_case
 
 CASES = every_case()
@@ -110,7 +110,10 @@ def test_the_answers_spend_nearly_the_claim_on_a_person_and_never_more(name):
     there = case.table if after is None else pa.concat_tables([case.table, person(case, 50, **after)])
     release, claim = case.release(here, seed=None, adjacency=adjacency), Budget(4.0, 1e-5)
     key = b"any"
-    with closing(open_source(here, case.schema, key)) as one, closing(open_source(there, case.schema, key)) as other:
+    with (
+        closing(open_source(here, case.schema, key, declared=True)) as one,
+        closing(open_source(there, case.schema, key, declared=True)) as other,
+    ):
         spent = mu_between(release.measurements, one, other)
     assert spent <= claim.mu
     assert spent >= (0.5 if name in ("mixture", "subspace") else 0.85) * claim.mu
@@ -126,11 +129,11 @@ def test_replacing_moves_a_sum_no_less_than_adding(name):
 
 def test_the_door_counts_persons_as_its_source_does():
     case = CASES["tables"].by_person(3)
-    with closing(open_source(case.table, case.schema)) as source:
+    with closing(open_source(case.table, case.schema, declared=True)) as source:
         with pytest.raises(RequestError, match="counts other persons"):
             Curator(source, Adjacency.ADD_REMOVE, Purse(10**12), SecureNoise())
         Curator(source, Adjacency.ADD_REMOVE, Purse(10**12, 3), SecureNoise())
-    with closing(open_source(case.table, CASES["tables"].schema)) as source, pytest.raises(RequestError):
+    with closing(open_source(case.table, CASES["tables"].schema, declared=True)) as source, pytest.raises(RequestError):
         Curator(source, Adjacency.ADD_REMOVE, Purse(10**12, 3), SecureNoise())
 
 
@@ -163,6 +166,6 @@ def test_another_release_draws_other_records():
     statistic = case.release().measurements[0].statistic
     sums = []
     for _ in range(2):
-        with closing(open_source(case.table, case.schema)) as source:
+        with closing(open_source(case.table, case.schema, declared=True)) as source:
             sums.append(source.sum(statistic))
     assert not np.array_equal(*sums)

@@ -14,14 +14,16 @@ import pytest
 from scipy.integrate import trapezoid
 
 import sfumato
-from sfumato.conditions import parse_given
 from sfumato.errors import RequestError
+from sfumato.fitting.conditions import parse_given
 from tests.conftest import MIXED, make_table
 
 
 @pytest.fixture(scope="module")
 def release():
-    return sfumato.release(make_table(5_000), sfumato.Schema.from_yaml(MIXED), epsilon=2.0, ledger=None)
+    return sfumato.release(
+        make_table(5_000), sfumato.Schema.from_yaml(MIXED), epsilon=2.0, ledger=None, types="declared"
+    )
 
 
 def test_a_sample_stays_within_the_schema(release):
@@ -148,7 +150,7 @@ def test_log_prob_of_long_ranges_of_whole_numbers_adds_up(scale):
     )
     rng = np.random.default_rng(0)
     table = pa.table({"n": rng.geometric(0.02, 5_000)})
-    release = sfumato.release(table, schema, epsilon=2.0, ledger=None)
+    release = sfumato.release(table, schema, epsilon=2.0, ledger=None, types="declared")
     mass = np.exp(release.log_prob(pa.table({"n": np.arange(2_000_001)})))
     assert mass.sum() == pytest.approx(1)
     drawn = release.sample(50_000, seed=1).column("n").to_numpy()
@@ -178,7 +180,7 @@ def test_predictions_take_any_frame(release):
 
 def test_predictions_know_the_missing_class():
     schema = sfumato.Schema.from_yaml(MIXED.replace("target: ill", "target: job"))
-    release = sfumato.release(make_table(2_000), schema, epsilon=1.0, ledger=None)
+    release = sfumato.release(make_table(2_000), schema, epsilon=1.0, ledger=None, types="declared")
     assert release.classes == ["nurse", "cook", "clerk", None]
     given = release.condition({"job": ["nurse", "cook"]})
     proba = given.predict_proba(make_table(5))
@@ -188,7 +190,7 @@ def test_predictions_know_the_missing_class():
 
 def test_without_a_target_nothing_can_be_predicted():
     schema = sfumato.Schema.from_yaml(MIXED.replace("target: ill", ""))
-    release = sfumato.release(make_table(100), schema, epsilon=1.0, ledger=None)
+    release = sfumato.release(make_table(100), schema, epsilon=1.0, ledger=None, types="declared")
     with pytest.raises(RequestError, match="names no target"):
         release.predict_proba(make_table(5))
 
@@ -241,7 +243,10 @@ def test_a_receiver_needs_numpy_pyarrow_and_pydantic_and_no_private_side(release
 
 def test_statements_speak_plainly(release):
     statement = release.statement
-    assert "changes by a factor of at most e^2 = 7.389, but for an excess of at most 1e-06" in statement.promise
+    assert (
+        "changes by a factor of at most e^2 = 7.389, except with an additional probability of at most 1e-06"
+        in statement.promise
+    )
     assert statement.remainder == "The whole budget is spent."
     assert len(statement.not_protected) == 5
     assert statement.mu == pytest.approx(math.hypot(*(item.mu for item in release.measurements)))

@@ -3,17 +3,17 @@
 import pytest
 
 import sfumato
+from sfumato.artefact.verify import verify
 from sfumato.errors import BundleError, RequestError, SfumatoError
-from sfumato.verification import verify
 from tests.conftest import make_table
 
 
 @pytest.fixture(scope="module")
 def release():
-    from sfumato.schema import Schema
+    from sfumato.trusted.schema import Schema
     from tests.conftest import MIXED
 
-    return sfumato.release(make_table(2_000), Schema.from_yaml(MIXED), epsilon=4.0, ledger=None)
+    return sfumato.release(make_table(2_000), Schema.from_yaml(MIXED), epsilon=4.0, ledger=None, types="declared")
 
 
 def test_the_same_settings_give_the_same_model(release, tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import SchemaError
-from sfumato.schema import Schema, text_of
+from sfumato.trusted.schema import Schema, text_of
 from tests.conftest import MIXED
 
 DESIGN = """

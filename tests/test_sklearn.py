@@ -20,15 +20,15 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sfumato
+from sfumato.artefact.verify import verify
 from sfumato.errors import BudgetError, OverBudget, RequestError, SchemaError
-from sfumato.privacy.accounting import Budget
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.noise import SeededNoise
-from sfumato.privacy.spending import units_of
 from sfumato.sklearn import DataDependentWarning, PrivateGaussianMixture
-from sfumato.sklearn.buying import OCTAVES, PUBLIC_BOX, Purchase, buy_bounds, read_bounds
-from sfumato.sklearn.knowledge import bounds_of
-from sfumato.verification import verify
+from sfumato.sklearn.private_bounds import OCTAVES, PUBLIC_BOX, Purchase, buy_bounds, read_bounds
+from sfumato.sklearn.public_inputs import bounds_of
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.noise import SeededNoise
+from sfumato.trusted.privacy_filter import units_of
 
 CENTRES = np.array([[0.0, 0.0, 0.0], [4.0, 1.0, -2.0], [-3.0, 5.0, 2.0]])
 SHARES = np.array([0.5, 0.3, 0.2])
@@ -271,7 +271,7 @@ def test_bought_bounds_are_paid_for(adjacency, tmp_path):
     _, reserved, committed = book.entries()
     assert reserved.units == budget.units
     assert reserved.hash == statement.reservation == estimator.release_.statement.reservation
-    assert statement.hash in committed.detail
+    assert estimator.release_.statement.hash in committed.detail
     with pytest.raises(OverBudget):
         estimator.fit(X, y)
 

@@ -12,14 +12,15 @@ import pyarrow.parquet
 import pytest
 
 import sfumato
-from sfumato import custodian
-from sfumato.curator import Curator
+from sfumato import api as custodian
+from sfumato.artefact.release import Release
 from sfumato.errors import LedgerError
-from sfumato.mechanisms import tables
-from sfumato.privacy.ledger import Ledger
-from sfumato.receiver import Release
+from sfumato.fitting.mechanisms.tables import release as tables
 from sfumato.sklearn import PrivateGaussianMixture
-from sfumato.sources import batches, people
+from sfumato.trusted.curator import Curator
+from sfumato.trusted.ledger import Ledger
+from sfumato.trusted.sources import batches
+from sfumato.trusted.sources import bounded_source as people
 from tests.conftest import MIXED, make_table
 from tests.test_cli import flat, release, run
 
@@ -116,7 +117,7 @@ def test_a_ledger_that_is_lost_on_the_way(place, monkeypatch):
 
 def test_a_fault_before_the_reservation_costs_nothing(place, monkeypatch):
     monkeypatch.setattr(Ledger, "entries", broken(AssertionError))  # it is not even looked at
-    monkeypatch.setattr("sfumato.custodian.open_source", broken(KeyboardInterrupt))
+    monkeypatch.setattr("sfumato.api.open_source", broken(KeyboardInterrupt))
     done = release(place)
     assert done.exit_code == 130
     assert flat(done.stderr) == "error: stopped by Ctrl-C."
@@ -127,10 +128,10 @@ def test_a_fault_before_the_reservation_costs_nothing(place, monkeypatch):
 def test_a_real_signal_in_the_middle_of_a_sum(place, number, code):
     """Sent from outside, while records are being counted."""
     slow = (
-        "import time; from sfumato.statistics import Cells\n"
+        "import time; from sfumato.trusted.statistics import Cells\n"
         "real = Cells.__call__\n"
         "Cells.__call__ = lambda *words: (print('counting', flush=True), time.sleep(30), real(*words))[2]\n"
-        "from sfumato.cli import main; main()"
+        "from sfumato.cli.app import main; main()"
     )
     words = [
         "release",

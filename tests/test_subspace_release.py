@@ -10,16 +10,24 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato
-from sfumato.cli import app
-from sfumato.receiver import room_for
-from sfumato.verification import verify
+from sfumato.artefact.bundle import room_for
+from sfumato.artefact.verify import verify
+from sfumato.cli.app import app
 from tests.mechanisms.test_subspace import NAMES, records, table, wide_schema
 
 RNG = np.random.default_rng(0)
 
 
 def released(data, schema: sfumato.Schema | None = None, **more) -> sfumato.Release:
-    settings = {"epsilon": 1.0, "delta": 1e-5, "mechanism": "subspace", "ledger": None, "seed": 1, **more}
+    settings = {
+        "epsilon": 1.0,
+        "delta": 1e-5,
+        "mechanism": "subspace",
+        "ledger": None,
+        "seed": 1,
+        "types": "declared",
+        **more,
+    }
     return sfumato.release(data, schema or wide_schema(), **settings)
 
 

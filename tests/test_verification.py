@@ -7,19 +7,19 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.measurement import Measurement
-from sfumato.mechanisms.slices.fitting import OWN
-from sfumato.privacy.accounting import Budget, mu_of
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.statement import Before
-from sfumato.schema import Unit
-from sfumato.verification import Check, Outcome, verify
+from sfumato.artefact.statement import Before
+from sfumato.artefact.verify import Check, Outcome, verify
+from sfumato.fitting.mechanisms.slices.fitting import OWN
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget, mu_of
+from sfumato.trusted.measurement import Measurement
+from sfumato.trusted.schema import Unit
 from tests.conftest import MIXED, make_table
 
 
 @pytest.fixture(scope="module")
 def release():
-    return sfumato.release(make_table(200), sfumato.Schema.from_yaml(MIXED), epsilon=1.0, ledger=None)
+    return sfumato.release(make_table(200), sfumato.Schema.from_yaml(MIXED), epsilon=1.0, ledger=None, types="declared")
 
 
 def failed(release) -> list[str]:
@@ -77,7 +77,7 @@ def test_another_schema_or_label_is_found(release):
 
 def test_a_model_that_does_not_follow_from_the_measurements_is_found(release):
     """Nothing else can have gone into the model: the mechanism is run again on the recorded answers."""
-    other = sfumato.release(make_table(200), release.schema, epsilon=1.0, ledger=None)
+    other = sfumato.release(make_table(200), release.schema, epsilon=1.0, ledger=None, types="declared")
     assert failed(dataclasses.replace(release, fitted=other.fitted)) == ["model follows from the measurements"]
     pieces = release.fitted.columns["member"]
     theta = pieces.theta[:, ::-1].copy()
@@ -94,11 +94,16 @@ def test_a_conditioned_release_still_holds(release, tmp_path):
 @pytest.mark.parametrize("target", ["age", "job", "wage", None])
 def test_every_kind_of_release_can_be_replayed(target):
     text = MIXED.replace("target: ill", f"target: {target}" if target else "")
-    assert failed(sfumato.release(make_table(300), sfumato.Schema.from_yaml(text), epsilon=1.0, ledger=None)) == []
+    assert (
+        failed(
+            sfumato.release(make_table(300), sfumato.Schema.from_yaml(text), epsilon=1.0, ledger=None, types="declared")
+        )
+        == []
+    )
 
 
 def test_a_seeded_release_never_passes(schema):
-    seeded = sfumato.release(make_table(50), schema, epsilon=1.0, ledger=None, seed=1)
+    seeded = sfumato.release(make_table(50), schema, epsilon=1.0, ledger=None, seed=1, types="declared")
     assert failed(seeded) == ["noise from a cryptographic source"]
     assert seeded.statement.label == "seeded: not private"
 
@@ -153,7 +158,7 @@ def test_a_budget_that_is_not_what_epsilon_buys_is_found(release):
 
 def test_a_claim_that_the_curve_does_not_give_is_found(release, monkeypatch):
     """Also where somebody changed how a budget is counted."""
-    monkeypatch.setattr("sfumato.privacy.accounting.mu_of", lambda epsilon, delta: 2 * mu_of(epsilon, delta))
+    monkeypatch.setattr("sfumato.trusted.budget.mu_of", lambda epsilon, delta: 2 * mu_of(epsilon, delta))
     units = Budget(release.statement.epsilon, release.statement.delta).units
     assert not outcomes(with_statement(release, units_budget=units))[CLAIM]
 
@@ -161,7 +166,7 @@ def test_a_claim_that_the_curve_does_not_give_is_found(release, monkeypatch):
 def test_what_was_paid_before_counts(release):
     together = Budget(1.5, release.statement.delta).units - release.statement.units_budget
     for units, holds in ((together, True), (together + 1, False)):
-        before = Before(what="bounds", units=units, epsilon=1.5)
+        before = Before(what="bounds", contents="0" * 64, units=units, epsilon=1.5)
         assert outcomes(with_statement(release, before=before))[CLAIM] == holds
 
 
@@ -178,7 +183,7 @@ def test_an_item_that_says_something_else_is_found(release):
 
 def test_a_model_of_other_rows_is_found(release):
     schema = sfumato.Schema.from_yaml(MIXED)
-    other = sfumato.release(make_table(5_000, seed=3), schema, epsilon=50.0, ledger=None)
+    other = sfumato.release(make_table(5_000, seed=3), schema, epsilon=50.0, ledger=None, types="declared")
     assert not outcomes(dataclasses.replace(release, fitted=other.fitted))[MODEL]
 
 
@@ -189,7 +194,9 @@ def test_a_seed_is_found(release):
 def test_what_was_not_checked_does_not_hold():
     assert [Check("x", outcome, "").holds for outcome in Outcome] == [True, False, False]
     own = dataclasses.replace  # a generator of somebody's own is named in the settings of the model
-    release = sfumato.release(make_table(60), sfumato.Schema.from_yaml(MIXED), epsilon=1.0, ledger=None)
+    release = sfumato.release(
+        make_table(60), sfumato.Schema.from_yaml(MIXED), epsilon=1.0, ledger=None, types="declared"
+    )
     release = own(release, fitted=own(release.fitted, settings={"generator": OWN}))
     (check,) = [check for check in verify(release) if check.what == MODEL]
     assert check.outcome == Outcome.UNCHECKED

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, norm
 
-from sfumato.encoding import Batch
-from sfumato.measurement import Measurement
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics import Block, Statistic
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.measurement import Measurement
+from sfumato.trusted.statistics import Block, Statistic
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

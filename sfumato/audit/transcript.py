@@ -10,9 +10,9 @@ from typing import Protocol
 
 import numpy as np
 
-from sfumato.measurement import Measurement
-from sfumato.statistics import Statistic
-from sfumato.statistics.statistic import IntArray
+from sfumato.trusted.measurement import Measurement
+from sfumato.trusted.statistics import Statistic
+from sfumato.trusted.statistics.statistic import IntArray
 
 
 class Sums(Protocol):

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.encoding import Batch, Encoder, Listed
+from sfumato.artefact.release import Release
 from sfumato.errors import RequestError
 from sfumato.evaluate.fidelity import Fidelity, fidelity
 from sfumato.evaluate.learners import Learner, design, errors, learners, score, softened
 from sfumato.evaluate.records import FloatArray, read_all, values_of
-from sfumato.receiver import Release
-from sfumato.schema import Schema
+from sfumato.trusted.encoding import Batch, Encoder, Listed
+from sfumato.trusted.schema import Schema
 
 NOTICE = "contains private results: computed on private records without noise; not for publication"
 _FEWEST_IN_GROUP = 50

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.evaluate.records import FloatArray
-from sfumato.schema import Schema
+from sfumato.trusted.schema import Schema
 
 IntArray = NDArray[np.int64]
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import RequestError
 from sfumato.evaluate.records import FloatArray
-from sfumato.schema import Schema
+from sfumato.trusted.schema import Schema
 
 Predict = Callable[[FloatArray], FloatArray]
 """From features to probabilities (rows x classes), or values."""

@@ -6,19 +6,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.encoding import Batch, Codes, Encoder, Measured
-from sfumato.schema import Schema
-from sfumato.sources import open_source
-from sfumato.sources.discretion import discreet
+from sfumato.trusted.encoding import Batch, Codes, Encoder, Measured
+from sfumato.trusted.encoding.frames import kind_of
+from sfumato.trusted.redaction import discreet
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source
 
 FloatArray = NDArray[np.float64]
 
 
 @discreet
 def read_all(data: Any, schema: Schema) -> Batch:
-    """Every record of a private table, as codes, whoever they are of."""
-    names = tuple(schema.by_name)
-    parts = list(open_source(data, schema.model_copy(update={"unit": None})).batches(names))
+    """Every record of a private table, as codes, whoever they are of.
+
+    Nothing is promised of what follows, so that the types of an Arrow table need not be declared.
+    """
+    names, known = tuple(schema.by_name), schema.model_copy(update={"unit": None})
+    parts = list(open_source(data, known, declared=kind_of(data) == "arrow").batches(names))
     codes = {name: np.concatenate([part.codes[name] for part in parts]) if parts else _none() for name in names}
     return Batch(sum(part.rows for part in parts), codes)
 

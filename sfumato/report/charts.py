@@ -11,10 +11,10 @@ import pyarrow as pa
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from sfumato.encoding import Codes, Measured
-from sfumato.models.model import Model
-from sfumato.privacy.statement import PrivacyStatement
+from sfumato.artefact.statement import PrivacyStatement
+from sfumato.fitting.models.model import Model
 from sfumato.report import svg
+from sfumato.trusted.encoding import Codes, Measured
 
 FloatArray = NDArray[np.float64]
 

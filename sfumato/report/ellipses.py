@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
-from sfumato.models.gaussian_mixture import GaussianMixture
-from sfumato.models.gaussians import FloatArray
+from sfumato.fitting.models.gaussian_mixture.gaussians import FloatArray
+from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
 from sfumato.report import svg
 
 SHADES = ("#a55a42", "#5b6b6f", "#b08d63", "#7a6a58", "#8c4a5a", "#6b7f4f", "#46627f", "#c08a3e")

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.receiver import Release
-from sfumato.schema import IntegerColumn, NumberColumn
+from sfumato.artefact.release import Release
+from sfumato.trusted.schema import IntegerColumn, NumberColumn
 
 GreyArray = NDArray[np.uint8]
 

@@ -7,8 +7,8 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from sfumato._version import __version__
+from sfumato.artefact.release import Release
 from sfumato.evaluate.evaluation import NOTICE, Evaluation, Group
-from sfumato.receiver import Release
 from sfumato.report import svg
 
 _REAL, _SYNTHETIC = "#7a6a58", "#b08d63"

@@ -8,11 +8,11 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from sfumato._version import __version__
-from sfumato.encoding import Encoder
-from sfumato.receiver import Release
+from sfumato.artefact.release import Release
 from sfumato.report.charts import budget_chart, column_chart, dependence_chart
 from sfumato.report.images import image_grids
-from sfumato.schema import Column
+from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.schema import Column
 
 _MOST_IN_MATRIX = 30
 _MOST_CHARTS = 120

@@ -4,6 +4,6 @@ Needs scikit-learn: pip install "sfumato[sklearn]". `import sfumato` does not lo
 """
 
 from sfumato.sklearn.estimator import PrivateGaussianMixture
-from sfumato.sklearn.knowledge import DataDependentWarning
+from sfumato.sklearn.public_inputs import DataDependentWarning
 
 __all__ = ["DataDependentWarning", "PrivateGaussianMixture"]

@@ -15,16 +15,16 @@ try:
 except ImportError:
     raise ImportError('sfumato.sklearn needs scikit-learn 1.6 or newer: pip install "sfumato[sklearn]"') from None
 
-from sfumato.custodian import DEFAULT_DELTA
-from sfumato.models.gaussian_mixture import GaussianMixture
-from sfumato.models.gaussians import Gaussians
-from sfumato.models.logarithms import log_sum
-from sfumato.privacy.accounting import Budget
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.reservation import Book
-from sfumato.sklearn.knowledge import bounds_of, classes_of, codes_of, names_of
+from sfumato.api import DEFAULT_DELTA
+from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
+from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
+from sfumato.fitting.models.logarithms import log_sum
+from sfumato.sklearn.public_inputs import bounds_of, classes_of, codes_of, names_of
 from sfumato.sklearn.refusals import refuse
 from sfumato.sklearn.releasing import Records, Released, Terms, release_with_bought_bounds, release_within
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.reservation import Book
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -46,7 +46,7 @@ class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
     bounds          between which values each feature lies, from what it means, never from the rows: (low, high), each a
                     number or an array of one number for each feature, or an array of shape (n_features, 2). A value
                     outside counts as the bound. Ten times too wide does little harm, a hundred times too wide does.
-                    "buy": nobody knows; spend a part of the budget on finding out (see `sfumato.sklearn.buying`)
+                    "buy": nobody knows; spend a part of the budget on finding out (see `private_bounds`)
     bounds_share    the part of mu squared that "buy" spends
     classes         the labels that may occur in `y`: public knowledge, named by you. A class without records is no
                     error. None: those that occur in `y` are taken, with a `DataDependentWarning`, for nobody has

@@ -3,8 +3,8 @@
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from sfumato.models.gaussian_mixture import ACTIONS
-from sfumato.privacy.adjacency import Adjacency
+from sfumato.fitting.models.gaussian_mixture.model import ACTIONS
+from sfumato.trusted.adjacency import Adjacency
 
 if TYPE_CHECKING:
     from sfumato.sklearn.estimator import PrivateGaussianMixture

@@ -7,18 +7,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.custodian import release
-from sfumato.measurement import Measurement
-from sfumato.mechanisms.mixture import plan_mixture
-from sfumato.privacy.accounting import Budget
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.noise import SecureNoise, SeededNoise
-from sfumato.privacy.reservation import Book, Reservation
-from sfumato.privacy.statement import Before, PrivacyStatement
-from sfumato.receiver import Release
-from sfumato.schema import Schema
-from sfumato.sklearn.buying import PUBLIC_BOX, Purchase, buy_bounds
-from sfumato.sklearn.knowledge import schema_of, target_of, values_of
+from sfumato.api import release
+from sfumato.artefact.release import Release
+from sfumato.artefact.statement import Before, PrivacyStatement, hash_measurements
+from sfumato.fitting.mechanisms.mixture.plan import plan_mixture
+from sfumato.sklearn.private_bounds import PUBLIC_BOX, Purchase, buy_bounds
+from sfumato.sklearn.public_inputs import schema_of, target_of, values_of
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.measurement import Measurement
+from sfumato.trusted.noise import SecureNoise, SeededNoise
+from sfumato.trusted.reservation import Book, Reservation
+from sfumato.trusted.schema import Schema
 
 FloatArray = NDArray[np.float64]
 _BOTH = "mixture within bought bounds"
@@ -94,11 +94,12 @@ def release_with_bought_bounds(records: Records, terms: Terms, share: float) -> 
         bounds, bought = buy_bounds(records.X, purchase, adjacency, noise)
         made = _mixture(records, terms, bounds, purchase.rest, None)
         what = "bounds that were bought from the same records"
-        before = Before(what=what, units=purchase.units, epsilon=budget.epsilon)
+        before = Before(what=what, contents=hash_measurements(bought), units=purchase.units, epsilon=budget.epsilon)
         known = made.statement.model_copy(update={"reservation": reservation.hash, "before": before})
         made = replace(made, statement=known)
         statement = PrivacyStatement.of(
             (*bought, *made.measurements),
+            contents=known.contents,
             dataset=terms.dataset,
             mechanism=_BOTH,
             adjacency=adjacency,
@@ -106,7 +107,7 @@ def release_with_bought_bounds(records: Records, terms: Terms, share: float) -> 
             seeded=not noise.private,
             reservation=reservation.hash,
         )
-        reservation.commit(statement.hash)
+        reservation.commit(known.hash)  # of the statement that a bundle of the release holds
     return Released(made, statement, bounds, bought)
 
 
@@ -117,6 +118,7 @@ def _mixture(records: Records, terms: Terms, bounds: FloatArray, budget: Budget,
         epsilon=budget.epsilon,
         delta=budget.delta,
         mechanism="mixture",
+        types="declared",  # floats and codes, as `Records` made them
         adjacency=terms.adjacency,
         components=terms.components,
         ledger=ledger,

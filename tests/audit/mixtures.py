@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.schema import Schema
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.schema import Schema
 
 TEXT = """
 {sfumato: 1, name: t, target: y, columns: [
@@ -46,5 +46,12 @@ def released(
 ) -> sfumato.Release:
     rows = table() if rows is None else rows
     return sfumato.release(
-        rows, schema, epsilon=epsilon, delta=DELTA, mechanism="mixture", adjacency=adjacency, ledger=None
+        rows,
+        schema,
+        epsilon=epsilon,
+        delta=DELTA,
+        mechanism="mixture",
+        adjacency=adjacency,
+        ledger=None,
+        types="declared",
     )

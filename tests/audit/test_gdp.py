@@ -5,14 +5,15 @@ import pyarrow as pa
 import pytest
 
 from sfumato.audit.gdp import Echo, answers, mu_lower_bound
-from sfumato.curator import Curator
-from sfumato.privacy.accounting import Budget, mu_of
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.noise import SecureNoise
-from sfumato.privacy.spending import Purse
-from sfumato.schema import Schema
-from sfumato.sources import open_source
-from sfumato.statistics import Cells, Grid, Stacked
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget, mu_of
+from sfumato.trusted.curator import Curator
+from sfumato.trusted.feature_maps import Grid
+from sfumato.trusted.noise import SecureNoise
+from sfumato.trusted.privacy_filter import Purse
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.statistics import Cells, Stacked
 
 SCHEMA = Schema.from_yaml("""
 {sfumato: 1, name: two, columns: [{name: a, type: category, values: [x, y]}, {name: b, type: boolean}], target: b}
@@ -42,7 +43,9 @@ def audit(statistic, adjacency, mu, draws, factor=1.0) -> float:
     sides = []
     for rows in NEIGHBOURS[adjacency]:
         table = pa.table({"a": [row[0] for row in rows], "b": [row[1] for row in rows]})
-        door = Curator(open_source(table, SCHEMA), adjacency, Purse(Budget(20.0, 1e-2).units), Thinned(factor))
+        door = Curator(
+            open_source(table, SCHEMA, declared=True), adjacency, Purse(Budget(20.0, 1e-2).units), Thinned(factor)
+        )
         sides.append(answers(door.measure(Echo(statistic, draws), mu)))
     return mu_lower_bound(*sides) / mu
 
@@ -77,7 +80,7 @@ def test_an_echo_cannot_be_published():
     with pytest.raises(NotImplementedError):
         Echo(ONE, 3).to_content()
     door = Curator(
-        open_source(pa.table({"a": ["x"], "b": [True]}), SCHEMA),
+        open_source(pa.table({"a": ["x"], "b": [True]}), SCHEMA, declared=True),
         Adjacency.REPLACE,
         Purse(Budget(1, 1e-6).units),
         SecureNoise(),

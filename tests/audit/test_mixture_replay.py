@@ -5,11 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from sfumato.curator import Curator
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics import ByRule, ClassSums, Damping, Hampel, Waves, Whitening
-from sfumato.statistics.bounded import BoundedMap
-from sfumato.verification import verify
+from sfumato.artefact.verify import verify
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.curator import Curator
+from sfumato.trusted.feature_maps import ByRule, Damping, Hampel, Waves, Whitening
+from sfumato.trusted.feature_maps.bounded_map import BoundedMap
+from sfumato.trusted.statistics import ClassSums
 from tests.audit.mixtures import PUBLIC_FEATURES, clouds, released, table, unlabelled
 
 FOUND = ["model follows from the measurements"]
@@ -64,7 +65,7 @@ class Peeping(Curator):
 @pytest.mark.parametrize("first", [2, 4, 6])
 def test_a_whitening_taken_from_the_rows_is_found(first, monkeypatch):
     monkeypatch.setattr(Peeping, "first", first)
-    monkeypatch.setattr("sfumato.custodian.Curator", Peeping)
+    monkeypatch.setattr("sfumato.api.Curator", Peeping)
     assert failed(released(4.0)) == FOUND
 
 
@@ -80,7 +81,7 @@ class Tuned(Peeping):
 
 
 def test_frequencies_taken_from_the_rows_are_found(monkeypatch):
-    monkeypatch.setattr("sfumato.custodian.Curator", Tuned)
+    monkeypatch.setattr("sfumato.api.Curator", Tuned)
     assert failed(released(4.0)) == FOUND
 
 
@@ -96,7 +97,7 @@ class Shifted(Peeping):
 
 
 def test_borders_taken_from_the_rows_are_found(monkeypatch):
-    monkeypatch.setattr("sfumato.custodian.Curator", Shifted)
+    monkeypatch.setattr("sfumato.api.Curator", Shifted)
     assert failed(released(4.0, rows=clouds(2), schema=unlabelled(2))) == FOUND
 
 
@@ -110,7 +111,7 @@ class Told(Peeping):
 
 
 def test_leaves_cut_by_the_labels_are_found(monkeypatch):
-    monkeypatch.setattr("sfumato.custodian.Curator", Told)
+    monkeypatch.setattr("sfumato.api.Curator", Told)
     assert failed(released(1.0, Adjacency.LABEL, FEW, PUBLIC_FEATURES), FEW) == FOUND
 
 
@@ -132,5 +133,5 @@ class Elsewhere(Peeping):
 
 
 def test_the_last_digits_of_another_processor_are_no_fault(monkeypatch):
-    monkeypatch.setattr("sfumato.custodian.Curator", Elsewhere)
+    monkeypatch.setattr("sfumato.api.Curator", Elsewhere)
     assert failed(released(1.0)) == []

@@ -8,19 +8,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sfumato.artefact.verify import verify
 from sfumato.audit.gdp import Echo, answers, mu_lower_bound
 from sfumato.audit.transcript import mu_between
-from sfumato.curator import Curator
-from sfumato.encoding import Encoder
-from sfumato.privacy.accounting import Budget, noise_scale
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.noise import SecureNoise
-from sfumato.privacy.spending import Purse
-from sfumato.schema import Schema
-from sfumato.sources import open_source
-from sfumato.statistics import Hampel, Leaves, Lift, Shells, Stacked, Waves
-from sfumato.statistics.bounded import UNIT
-from sfumato.verification import verify
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget, noise_scale
+from sfumato.trusted.curator import Curator
+from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.feature_maps import Hampel, Leaves, Lift, Shells, Waves
+from sfumato.trusted.feature_maps.bounded_map import UNIT
+from sfumato.trusted.noise import SecureNoise
+from sfumato.trusted.privacy_filter import Purse
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.statistics import Stacked
 from tests.audit.mixtures import DELTA, LABELLED, PUBLIC_FEATURES, clouds, released, table, unlabelled
 from tests.statistics.splitting import same_for_any_split
 
@@ -61,7 +62,7 @@ class Hunter:
     def spent(self, measurements, adjacency: Adjacency, vectors: np.ndarray | None = None) -> float:
         """The exact mu between the worst neighbours."""
         vectors = np.hstack([self.seen(item) for item in measurements]) if vectors is None else vectors
-        here, there = (open_source(rows, self.schema) for rows in self.neighbours(vectors, adjacency))
+        here, there = (open_source(rows, self.schema, declared=True) for rows in self.neighbours(vectors, adjacency))
         return mu_between(measurements, here, there)
 
     def shares(self, release, adjacency: Adjacency) -> tuple[float, list[float]]:
@@ -116,7 +117,7 @@ def test_an_attacker_at_the_door_comes_within_a_tenth_of_the_claim():
     mu, sides = release.statement.mu, []
     for rows in (there, here):
         purse = Purse(Budget(20.0, 1e-3).units)
-        door = Curator(open_source(rows, LABELLED), Adjacency.ADD_REMOVE, purse, SecureNoise())
+        door = Curator(open_source(rows, LABELLED, declared=True), Adjacency.ADD_REMOVE, purse, SecureNoise())
         sides.append(np.split(answers(door.measure(echo, mu)), 3))
     best = max(mu_lower_bound(*attempt) for attempt in zip(*sides, strict=True)) / mu
     print(f"\nan attacker measures {best:.4f} of the claim")
@@ -161,5 +162,5 @@ def test_sums_of_floats_are_caught(module, monkeypatch):
     batch = Encoder(LABELLED).encode(table().to_batches()[0])
     order = np.random.default_rng(0).permutation(batch.rows)
     assert same_for_any_split(asked, batch, [7, 1_000], order)
-    monkeypatch.setattr(f"sfumato.statistics.{module}.whole", lambda values: values)
+    monkeypatch.setattr(f"sfumato.trusted.feature_maps.{module}.whole", lambda values: values)
     assert not same_for_any_split(asked, batch, [7, 1_000], order)

@@ -6,13 +6,13 @@ import pytest
 import sfumato
 from sfumato.audit.gdp import Echo, answers, mu_lower_bound
 from sfumato.audit.transcript import mu_between
-from sfumato.curator import Curator
-from sfumato.privacy.accounting import Budget
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.noise import SecureNoise
-from sfumato.privacy.spending import Purse
-from sfumato.sources import open_source
-from sfumato.statistics import Scatter
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.curator import Curator
+from sfumato.trusted.noise import SecureNoise
+from sfumato.trusted.privacy_filter import Purse
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.statistics import Scatter
 from tests.mechanisms.test_subspace import COLUMNS, records, table, wide_schema
 
 SCHEMA, BUDGET = wide_schema(), Budget(1.0, 1e-5)
@@ -23,12 +23,21 @@ RIGHT_ANGLED = (np.arange(COLUMNS) // 2 % 2).astype(float)
 
 def released(adjacency: Adjacency) -> sfumato.Release:
     return sfumato.release(
-        table(X, Y), SCHEMA, epsilon=1.0, delta=1e-5, mechanism="subspace", adjacency=adjacency, ledger=None
+        table(X, Y),
+        SCHEMA,
+        epsilon=1.0,
+        delta=1e-5,
+        mechanism="subspace",
+        adjacency=adjacency,
+        ledger=None,
+        types="declared",
     )
 
 
 def between(release: sfumato.Release, here: tuple, there: tuple) -> float:
-    return mu_between(release.measurements, *(open_source(table(*side), SCHEMA) for side in (here, there)))
+    return mu_between(
+        release.measurements, *(open_source(table(*side), SCHEMA, declared=True) for side in (here, there))
+    )
 
 
 def with_record(record: np.ndarray, label: int) -> tuple[np.ndarray, np.ndarray]:
@@ -60,20 +69,27 @@ def test_no_other_label_costs_more_than_claimed(record):
 
 
 def test_an_attacker_at_the_door_comes_near_the_claim_of_the_second_moment():
-    release = sfumato.release(table(X, Y), SCHEMA, epsilon=8.0, delta=1e-5, mechanism="subspace", ledger=None, seed=1)
+    release = sfumato.release(
+        table(X, Y), SCHEMA, epsilon=8.0, delta=1e-5, mechanism="subspace", ledger=None, seed=1, types="declared"
+    )
     scatter = next(one for one in release.measurements if isinstance(one.statistic, Scatter))
     sides = []
     for side in ((X, Y), with_record(CORNER, 0)):
         door = Curator(
-            open_source(table(*side), SCHEMA), Adjacency.ADD_REMOVE, Purse(Budget(9.0, 1e-3).units), SecureNoise()
+            open_source(table(*side), SCHEMA, declared=True),
+            Adjacency.ADD_REMOVE,
+            Purse(Budget(9.0, 1e-3).units),
+            SecureNoise(),
         )
         sides.append(answers(door.measure(Echo(scatter.statistic, 30_000), scatter.mu)))
     assert 0.6 < mu_lower_bound(*sides) / scatter.mu <= 1.0  # mostly above 0.75: the noise is fresh
 
 
-@pytest.mark.parametrize("place", ["scatter", "row_sums"])
+@pytest.mark.parametrize("place", ["scatter", "clipped_sums"])
 def test_a_release_that_forgets_to_pull_back_is_caught(monkeypatch, place):
     """The record adds more than a unit, and the whole more than the claim."""
     release = released(Adjacency.ADD_REMOVE)
-    monkeypatch.setattr(f"sfumato.statistics.{place}.clipped", lambda z, radius, unit: np.trunc(z * unit / radius))
+    monkeypatch.setattr(
+        f"sfumato.trusted.statistics.{place}.clipped", lambda z, radius, unit: np.trunc(z * unit / radius)
+    )
     assert between(release, (X, Y), with_record(CORNER, 0)) > 1.2 * BUDGET.mu

@@ -9,14 +9,14 @@ import pytest
 import sfumato
 from sfumato.audit.gdp import Echo, answers, mu_lower_bound
 from sfumato.audit.transcript import mu_between
-from sfumato.curator import Curator
-from sfumato.privacy.accounting import Budget, noise_scale
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.noise import SecureNoise
-from sfumato.privacy.spending import Purse
-from sfumato.schema import Schema
-from sfumato.sources import open_source
-from sfumato.statistics import Cells, Gradient, Stacked
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget, noise_scale
+from sfumato.trusted.curator import Curator
+from sfumato.trusted.noise import SecureNoise
+from sfumato.trusted.privacy_filter import Purse
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.statistics import Cells, Gradient, Stacked
 
 SCHEMA = Schema.from_yaml("""
 {sfumato: 1, name: t, target: y, columns: [
@@ -59,8 +59,16 @@ def test_the_answers_spend_nearly_the_claim_and_never_more(adjacency, epsilon):
     budget = Budget(epsilon, 1e-5)
     spent = []
     for rows in (here, there) * 2:
-        release = sfumato.release(rows, SCHEMA, epsilon=epsilon, delta=1e-5, adjacency=adjacency, ledger=None)
-        spent.append(mu_between(release.measurements, open_source(here, SCHEMA), open_source(there, SCHEMA)))
+        release = sfumato.release(
+            rows, SCHEMA, epsilon=epsilon, delta=1e-5, adjacency=adjacency, ledger=None, types="declared"
+        )
+        spent.append(
+            mu_between(
+                release.measurements,
+                open_source(here, SCHEMA, declared=True),
+                open_source(there, SCHEMA, declared=True),
+            )
+        )
     assert max(spent) <= budget.mu
     assert max(spent) >= 0.90 * budget.mu
 
@@ -74,11 +82,16 @@ def whole(release, times: int) -> Echo:
 def test_an_attacker_at_the_door_comes_near_the_claim():
     """Mostly within 0.95 to 0.97; the threshold is chosen on noise, and now and then is a poor one."""
     here, there = NEIGHBOURS[Adjacency.ADD_REMOVE]
-    release = sfumato.release(here, SCHEMA, epsilon=8.0, delta=1e-5, ledger=None)
+    release = sfumato.release(here, SCHEMA, epsilon=8.0, delta=1e-5, ledger=None, types="declared")
     mu = release.statement.mu
     sides = []
     for rows in (there, here):
-        door = Curator(open_source(rows, SCHEMA), Adjacency.ADD_REMOVE, Purse(Budget(9.0, 1e-3).units), SecureNoise())
+        door = Curator(
+            open_source(rows, SCHEMA, declared=True),
+            Adjacency.ADD_REMOVE,
+            Purse(Budget(9.0, 1e-3).units),
+            SecureNoise(),
+        )
         sides.append(answers(door.measure(whole(release, 100_000), mu)))
     assert 0.85 <= mu_lower_bound(*sides) / mu <= 1.0
 
@@ -94,7 +107,7 @@ class Unpaid(Cells):
 @pytest.mark.parametrize("adjacency", Adjacency)
 def test_a_table_left_unpaid_is_caught(adjacency):
     here, there = NEIGHBOURS[adjacency]
-    release = sfumato.release(here, SCHEMA, epsilon=1.0, delta=1e-5, adjacency=adjacency, ledger=None)
+    release = sfumato.release(here, SCHEMA, epsilon=1.0, delta=1e-5, adjacency=adjacency, ledger=None, types="declared")
     cheated = []
     for item in release.measurements:
         if isinstance(item.statistic, Cells):
@@ -106,4 +119,7 @@ def test_a_table_left_unpaid_is_caught(adjacency):
         else:
             assert isinstance(item.statistic, Gradient)
             cheated.append(item)
-    assert mu_between(cheated, open_source(here, SCHEMA), open_source(there, SCHEMA)) > Budget(1.0, 1e-5).mu
+    assert (
+        mu_between(cheated, open_source(here, SCHEMA, declared=True), open_source(there, SCHEMA, declared=True))
+        > Budget(1.0, 1e-5).mu
+    )

@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 
 from sfumato.audit.transcript import mu_between
-from sfumato.privacy.accounting import Budget
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.sources import open_source
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.sources import open_source
 from tests.mechanisms.test_upright import LABELS, NAMES, SIDE, pictures, released, schema
 
 SCHEMA, BUDGET = schema(), Budget(1.0, 1e-5)
@@ -28,7 +28,7 @@ def source(*more: tuple[str, int]):
     x = np.vstack([X, *(HOSTILE[name].reshape(1, -1) for name, _ in more)])
     kind = np.append(KIND, [label for _, label in more]).astype(int)
     columns = {name: x[:, j].astype(np.int64) for j, name in enumerate(NAMES)}
-    return open_source(pa.table({**columns, "kind": np.array(LABELS)[kind]}), SCHEMA)
+    return open_source(pa.table({**columns, "kind": np.array(LABELS)[kind]}), SCHEMA, declared=True)
 
 
 def release_under(adjacency: Adjacency):
@@ -63,5 +63,7 @@ def test_no_other_label_of_a_picture_costs_more_than_claimed(answered, name):
 
 
 def test_a_release_that_forgets_to_pull_back_is_caught(answered, monkeypatch):
-    monkeypatch.setattr("sfumato.statistics.scatter.clipped", lambda z, radius, unit: np.trunc(z * unit / radius))
+    monkeypatch.setattr(
+        "sfumato.trusted.statistics.scatter.clipped", lambda z, radius, unit: np.trunc(z * unit / radius)
+    )
     assert mu_between(answered[Adjacency.ADD_REMOVE], source(), source(("board", 0))) > 1.2 * BUDGET.mu

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.encoding import Measured, codes_of
-from sfumato.encoding.scales import STEPS
-from sfumato.schema import Schema
+from sfumato.trusted.encoding import Measured, codes_of
+from sfumato.trusted.encoding.scales import STEPS
+from sfumato.trusted.schema import Schema
 
 
 def codes(**column):

@@ -9,12 +9,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sfumato.encoding import Encoder, Header, dress
-from sfumato.encoding.frames import header_of, kind_of, to_arrow
+from sfumato.artefact.frames import decode, dress
 from sfumato.errors import DataError, RequestError
-from sfumato.schema import Schema
-from sfumato.sources import open_source
-from sfumato.statistics import Cells, Grid
+from sfumato.trusted.encoding import Encoder, Header
+from sfumato.trusted.encoding.frames import header_of, kind_of, to_arrow
+from sfumato.trusted.feature_maps import Grid
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.statistics import Cells
 
 SCHEMA = Schema.from_yaml("""
 sfumato: 1
@@ -36,7 +38,7 @@ def round_trip(frame, declared=True):
     header = header_of(frame, SCHEMA, declared)
     encoder = Encoder(SCHEMA)
     records = to_arrow(frame, NAMES).combine_chunks().to_batches()[0]
-    table = encoder.decode(encoder.encode(records), np.random.default_rng(0))
+    table = decode(encoder.encode(records), encoder.columns, np.random.default_rng(0))
     return dress(table, header, SCHEMA)
 
 
@@ -212,15 +214,15 @@ def test_lists_of_mixed_types_come_back_as_text():
     schema = Schema.from_yaml("{sfumato: 1, name: t, columns: [{name: a, type: category, values: [1, b]}]}")
     frame = pd.DataFrame({"a": pd.Categorical([1, "b", 1])})
     encoder = Encoder(schema)
-    table = encoder.decode(encoder.encode(to_arrow(frame, ["a"]).to_batches()[0]), np.random.default_rng(0))
+    table = decode(encoder.encode(to_arrow(frame, ["a"]).to_batches()[0]), encoder.columns, np.random.default_rng(0))
     assert dress(table, header_of(frame, schema, declared=True), schema)["a"].tolist() == ["1", "b", "1"]
 
 
 def test_another_kind_of_frame_may_be_asked_for():
     frame = pandas_frame()
-    table = Encoder(SCHEMA).decode(
-        Encoder(SCHEMA).encode(to_arrow(frame, NAMES).to_batches()[0]), np.random.default_rng(0)
-    )
+    encoder = Encoder(SCHEMA)
+    batch = encoder.encode(to_arrow(frame, NAMES).to_batches()[0])
+    table = decode(batch, encoder.columns, np.random.default_rng(0))
     header = header_of(frame, SCHEMA, declared=True)
     assert isinstance(dress(table, header, SCHEMA, "polars"), pl.DataFrame)
     assert dress(table, header, SCHEMA, "arrow").column_names[0] == "word"
@@ -261,6 +263,43 @@ def test_an_inferred_type_refuses_nothing(dtype):
     frame["real"] = pd.Series([None, None, None]).astype(dtype)
     grid = Grid.of_cells(np.arange(3))
     assert open_source(frame, schema).sum(Cells((("flag",),), {"flag": grid}, None)).tolist() == [1, 1, 1]
+
+
+NESTED = {
+    "a struct": pl.Series([{"a": 1}, None], dtype=pl.Struct({"a": pl.Int64})),
+    "a struct of long integers": pl.Series([{"a": 2**64}, None], dtype=pl.Struct({"a": pl.Int128})),
+    "a list of long integers": pl.Series([[2**64], None], dtype=pl.List(pl.Int128)),
+    "a list of lists": pl.Series([[[2**63]], None], dtype=pl.List(pl.List(pl.UInt128))),
+    "an array of long integers": pl.Series([[1, 2], None], dtype=pl.Array(pl.Int128, 2)),
+}
+
+
+@pytest.mark.parametrize("series", NESTED.values(), ids=NESTED)
+def test_nested_values_of_polars_are_no_values_of_any_column(series):
+    records = to_arrow(pl.DataFrame(dict.fromkeys(NAMES, series)), NAMES).combine_chunks().to_batches()[0]
+    schema = Schema.from_content(
+        SCHEMA.to_content() | {"columns": [{**one, "missing": True} for one in SCHEMA.to_content()["columns"]]}
+    )
+    other = to_arrow(pl.DataFrame({name: pl.Series([object(), None], dtype=pl.Object) for name in NAMES}), NAMES)
+    encoder = Encoder(schema)
+    codes, expected = (encoder.encode(one).codes for one in (records, other.combine_chunks().to_batches()[0]))
+    assert {name: codes[name].tolist() for name in NAMES} == {name: expected[name].tolist() for name in NAMES}
+    with pytest.raises(DataError, match="cannot be read as"):
+        open_source(pl.DataFrame(dict.fromkeys(NAMES, series)), SCHEMA, declared=True)
+
+
+SCALARS = [
+    *(pl.Null, pl.Boolean, pl.Decimal(9, 2), pl.String, pl.Binary, pl.Categorical, pl.Enum(["a"]), pl.Date, pl.Time),
+    *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Int128, pl.UInt128),
+    *(pl.Float32, pl.Float64, pl.Duration("us"), pl.Datetime("ns"), pl.Datetime("ms", "Europe/Berlin")),
+]
+
+
+@pytest.mark.parametrize("dtype", SCALARS, ids=str)
+def test_plain_values_of_polars_are_kept(dtype):
+    series = pl.Series([None], dtype=dtype)
+    expected = pa.large_string() if "Int128" in str(dtype) else series.to_arrow().type
+    assert to_arrow(pl.DataFrame({"x": series}), ["x"]).schema.field("x").type == expected
 
 
 def test_kinds():

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.encoding.objects import id_of_object
-from sfumato.encoding.persons import persons
+from sfumato.trusted.encoding.objects import id_of_object
+from sfumato.trusted.encoding.persons import persons
 
+EAST = dt.timezone(dt.timedelta(hours=2))
 SEVENTEEN = [
     17,
     np.int8(17),
@@ -21,6 +22,8 @@ SEVENTEEN = [
     np.float32(17),
     np.longdouble(17),
     17 + 0j,
+    np.complex64(17),
+    np.clongdouble(17),
     decimal.Decimal("17.00"),
     decimal.Decimal("1.7E1"),
     "17",
@@ -38,7 +41,18 @@ def test_a_whole_number_is_its_digits(value):
     assert id_of_object(value) == b"17"
 
 
-NOBODY = [None, pd.NA, pd.NaT, float("nan"), decimal.Decimal("sNaN"), object(), (1, 2), {"a": 1}]
+NOBODY = [
+    None,
+    pd.NA,
+    pd.NaT,
+    np.datetime64("NaT"),
+    np.datetime64("NaT", "ns"),
+    float("nan"),
+    decimal.Decimal("sNaN"),
+    object(),
+    (1, 2),
+    {"a": 1},
+]
 
 
 @pytest.mark.parametrize("value", NOBODY, ids=map(str, range(len(NOBODY))))
@@ -62,6 +76,13 @@ APART = [
     [uuid.UUID(int=1), uuid.UUID(int=2)],
     [dt.date(2020, 1, 2), dt.datetime(2020, 1, 2, 3), dt.time(3)],
     [True, False],
+    [np.clongdouble(np.longdouble(1) / 3), 1 / 3],
+    [pd.Timestamp(ticks, unit="ns") for ticks in (0, 1, 2, 1_000)],
+    [pd.Timestamp(ticks, unit="ns", tz=zone) for ticks in (1, 2) for zone in (None, "UTC", "Europe/Berlin")],
+    [pd.Timestamp(np.datetime64(f"{year}-01-01", "s")) for year in (-400, 1972, 10_000, 20_000)],
+    [np.datetime64(ticks, "ns") for ticks in (-1, 0, 1, 2)],
+    [np.datetime64(ticks, "as") for ticks in (-1, 0, 1, 10)],
+    [np.datetime64(ticks, unit) for ticks in (2**62, -(2**62)) for unit in ("Y", "M", "W", "D", "h", "s", "ns", "as")],
 ]
 
 
@@ -86,3 +107,37 @@ def test_arrow_gives_the_same_id(value):
 def test_arrow_gives_the_same_id_of_a_decimal(value):
     for storage in (pa.decimal128(38, 11), pa.decimal256(60, 20)):
         assert persons(pa.array([value], storage)).to_pylist() == [id_of_object(value)]
+
+
+MOMENTS = {
+    b"2020-01-02T00:00:00": [
+        dt.datetime(2020, 1, 2),
+        pd.Timestamp("2020-01-02"),
+        *(np.datetime64("2020-01-02", unit) for unit in ("D", "h", "m", "s", "ms", "us", "ns")),
+    ],
+    b"2020-01-02T03:04:05.500000": [
+        dt.datetime(2020, 1, 2, 3, 4, 5, 500_000),
+        pd.Timestamp("2020-01-02T03:04:05.5"),
+        *(np.datetime64("2020-01-02T03:04:05.5", unit) for unit in ("ms", "us", "ns")),
+    ],
+    b"2020-01-02T03:04:05.000000001": [
+        pd.Timestamp("2020-01-02T03:04:05.000000001"),
+        np.datetime64("2020-01-02T03:04:05.000000001"),
+    ],
+    b"1970-01-01T00:00:00.000000000001": [np.datetime64(1, "ps"), np.datetime64(10**6, "as")],
+    b"12020-01-01T00:00:00": [
+        pd.Timestamp(np.datetime64("12020-01-01", "s")),
+        *(np.datetime64("12020-01-01", unit) for unit in ("Y", "M", "D", "s")),
+    ],
+    b"-007-03-01T00:00:00": [np.datetime64("-0007-03"), np.datetime64("-0007-03-01", "s")],
+    b"2020-01-02T00:00:00+02:00": [
+        dt.datetime(2020, 1, 2, tzinfo=EAST),
+        pd.Timestamp("2020-01-02", tz=EAST),
+    ],
+    b"1970-01-01T02:00:00.000000001+02:00": [pd.Timestamp(1, unit="ns", tz=EAST)],
+}
+
+
+@pytest.mark.parametrize("text", MOMENTS)
+def test_a_moment_is_one_person_in_every_class_and_unit(text):
+    assert [id_of_object(moment) for moment in MOMENTS[text]] == [text] * len(MOMENTS[text])

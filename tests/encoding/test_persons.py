@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.encoding.objects import id_of_object
-from sfumato.encoding.persons import person_type_fits, persons
+from sfumato.trusted.encoding.objects import id_of_object
+from sfumato.trusted.encoding.persons import person_type_fits, persons
 
 SAME = {
     "int64": pa.array([7, None, -3, 2**53 + 2]),
@@ -46,6 +46,18 @@ def test_other_values_keep_themselves_apart():
     halves = persons(pa.array([0.5, 0.25, 1e300, float("inf"), 0.5])).to_pylist()
     assert len(set(halves)) == 4
     assert halves[0] == halves[4]
+
+
+@pytest.mark.parametrize("storage", [pa.decimal32(5, 2), pa.decimal64(5, 2), pa.decimal128(5, 2), pa.decimal256(5, 2)])
+def test_a_decimal_beyond_its_declared_digits_names_a_person(storage):
+    largest = 2 ** (8 * storage.byte_width - 1) - 1
+    integers = [100, largest, -largest - 1, largest - 1]
+    content = b"".join(one.to_bytes(storage.byte_width, "little", signed=True) for one in integers)
+    array = pa.Array.from_buffers(storage, len(integers), [None, pa.py_buffer(content)])
+    exact = [decimal.Decimal(f"{one}e-2") for one in integers]
+    assert persons(array).to_pylist() == [id_of_object(one) for one in exact]
+    assert persons(array.slice(1, 2)).to_pylist() == [id_of_object(one) for one in exact[1:3]]
+    assert len(set(persons(array).to_pylist())) == len(integers)
 
 
 def test_text_that_writes_a_whole_number_as_a_float_names_the_same_person():

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.encoding import Measured, codes_of
-from sfumato.schema import Schema
+from sfumato.trusted.encoding import Measured, codes_of
+from sfumato.trusted.schema import Schema
 
 COLUMNS = {
     "plain": "{name: x, type: number, bounds: [-3, 7]}",

@@ -2,14 +2,17 @@
 
 import datetime as dt
 import decimal
+import io
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
-from sfumato.encoding.cells import cells_of
-from sfumato.encoding.listings import IS_NULL, NOT_LISTED, Listing
-from sfumato.encoding.reading import Numbers, as_days, as_numbers, as_seconds, as_truth, family, positions
+from sfumato.trusted.encoding.cells import cells_of
+from sfumato.trusted.encoding.frames import to_arrow
+from sfumato.trusted.encoding.listings import IS_NULL, NOT_LISTED, Listing
+from sfumato.trusted.encoding.reading import Numbers, as_days, as_numbers, as_seconds, as_truth, family, positions
 
 NAN, UNREAD = np.nan, "unread"
 
@@ -71,6 +74,34 @@ def test_a_decimal_is_the_nearest_float(precision, scale):
         assert same(told(as_numbers(narrow)), [*map(float, values), NAN])
 
 
+def raw_decimals(storage: pa.DataType, integers: list[int | None]) -> pa.Array:
+    """Decimals of any integers that fit into their bytes, even where the type declares fewer digits."""
+    width = storage.byte_width
+    content = b"".join((one or 0).to_bytes(width, "little", signed=True) for one in integers)
+    valid = np.packbits([one is not None for one in integers], bitorder="little")
+    return pa.Array.from_buffers(storage, len(integers), [pa.py_buffer(valid), pa.py_buffer(content)])
+
+
+@pytest.mark.parametrize("scale", [0, 2, 5, 22, 23, -3])
+@pytest.mark.parametrize("make", [pa.decimal32, pa.decimal64, pa.decimal128, pa.decimal256])
+def test_a_decimal_beyond_its_declared_digits_is_read_as_what_it_is(make, scale):
+    storage = make(5, scale)
+    ends = {2**bits + more for bits in (16, 31, 53, 63, 127, 255) for more in (-1, 0, 1)}
+    integers = [sign * one for one in sorted({0, 100, *ends}) for sign in (1, -1)]
+    fitting = [
+        one for one in integers if -(2 ** (8 * storage.byte_width - 1)) <= one < 2 ** (8 * storage.byte_width - 1)
+    ]
+    exact = [decimal.Decimal(one).scaleb(-scale, decimal.Context(prec=99)) for one in fitting]
+    array = raw_decimals(storage, [77, *fitting, None]).slice(1)
+    assert same(told(as_numbers(array)), [*map(float, exact), NAN])
+    plain = [f"{one:f}" for one in exact]
+    whole = Listing(plain[::2])
+    assert positions(array, whole).tolist()[:-1] == positions(cells_of(exact), whole).tolist()
+    assert same(told(as_truth(array)), told(as_truth(cells_of([*exact, None]))))
+    assert same(told(as_numbers(array.slice(len(fitting)))), [NAN])
+    assert len(as_numbers(array.slice(0, 0)).values) == 0
+
+
 MOMENTS = {
     "dates": (pa.array([dt.date(1970, 1, 2), None]), [86_400, NAN]),
     "dates in milliseconds": (pa.array([dt.date(1970, 1, 2)], pa.date64()), [86_400]),
@@ -129,6 +160,25 @@ def test_places_in_a_list(array, places):
     assert [NULL if null else one for one, null in zip(found, nulls, strict=True)] == [
         NULL if null else one for one, null in zip(places, nulls, strict=True)
     ]
+
+
+def test_hexadecimal_digits_are_one_value_whoever_reads_them():
+    """With this engine pandas makes integers of them where all rows are integers, and else text."""
+    files = ["x\n0x10\n0xffffffffffffffff\n", "x\n0x10\n0xffffffffffffffff\nword\n"]
+    integers, text = (
+        to_arrow(pd.read_csv(io.StringIO(file), engine="pyarrow"), ["x"]).column("x").combine_chunks() for file in files
+    )
+    assert family(integers.type) == "number"
+    for listing in (Listing(["16", "-1"]), Listing(["0xffffffffffffffff", "0x10"])):
+        assert positions(integers, listing).tolist() == positions(text, listing).tolist()[:2]
+    assert told(as_numbers(integers)) == told(as_numbers(text))[:2] == [16, -1]
+    assert told(as_truth(pa.array(["0x1", "0x00", "0x10"]))) == [1, 0, UNREAD]
+
+
+def test_a_nan_that_signals_warns_of_nothing(recwarn):
+    signalling = pa.array(np.array([0x7FF0000000000001], np.uint64).view(np.float64))
+    assert positions(signalling, LISTED).tolist() == [IS_NULL]
+    assert len(recwarn) == 0
 
 
 def test_a_number_is_the_plain_one_of_several_entries():

@@ -1,21 +1,24 @@
-"""What one value is: the table of `sfumato.encoding.values`, row by row, and cells that fight back."""
+"""What one value is: the table of `sfumato.trusted.encoding.values`, row by row, and cells that fight back."""
 
 import datetime as dt
 import decimal
 import enum
 import fractions
+import io
 import math
 import uuid
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.encoding.cells import cells_of, unpack
-from sfumato.encoding.objects import id_of_object
-from sfumato.encoding.values import (
+from sfumato.trusted.encoding.cells import cells_of, unpack
+from sfumato.trusted.encoding.objects import id_of_object
+from sfumato.trusted.encoding.values import (
     NULL,
     OTHER,
     Kind,
@@ -23,6 +26,7 @@ from sfumato.encoding.values import (
     float_of_text,
     number_of_text,
     read_number,
+    truth_of_text,
     value_of,
 )
 
@@ -41,12 +45,17 @@ VALUES = [
         (cell, NULL)
         for cell in (None, math.nan, np.float32("nan"), np.longdouble("nan"), complex("nan"), pd.NA, pd.NaT)
     ),
+    *((np_complex("nan"), NULL) for np_complex in (np.complex64, np.complex128, np.clongdouble)),
     *((cell, NULL) for cell in (np.datetime64("NaT"), np.timedelta64("NaT"), decimal.Decimal("sNaN"))),
     *(
         (cell, number(1))
         for cell in (True, np.True_, 1, np.int8(1), np.uint64(1), 1.0, np.float16(1), np.longdouble(1))
     ),
     *((cell, number(1)) for cell in (decimal.Decimal("1.00"), 1 + 0j, np.complex64(1), enum.IntEnum("E", "A")["A"])),
+    *((np_complex(1), number(1)) for np_complex in (np.complex128, np.clongdouble)),
+    *((np_complex(2.5), number(2.5)) for np_complex in (np.complex64, np.complex128, np.clongdouble)),
+    *((np_complex(1 + 2j), OTHER) for np_complex in (np.complex64, np.complex128, np.clongdouble)),
+    (np.clongdouble(2**63 + 2**11), number(2**63 + 2**11)),
     *((cell, number(0)) for cell in (False, -0.0, decimal.Decimal("0E+999999"), decimal.Decimal("-1E-999999"))),
     (2.5, number(2.5)),
     (np.float32(0.1), number(0.10000000149011612)),
@@ -72,6 +81,9 @@ VALUES = [
     (dt.datetime(1969, 12, 31, 23, 59, 59, 999_999), Value(Kind.MOMENT, -1)),
     (np.datetime64("1969-12-31T23:59:59.9"), Value(Kind.MOMENT, -1)),
     (np.datetime64("1970-02"), Value(Kind.MOMENT, 31 * 86_400)),
+    (np.datetime64("20000-02", "M"), Value(Kind.MOMENT, 568_971_820_800 + 31 * 86_400)),
+    (np.datetime64(2**62, "W"), Value(Kind.MOMENT, 2**62 * 604_800)),
+    (np.array([5], np.int64).view("M8")[0], OTHER),
     (pd.Timestamp(np.datetime64("20000-01-01", "s")), Value(Kind.MOMENT, 568_971_820_800)),
     *((cell, OTHER) for cell in (2j, dt.timedelta(1), dt.time(1), np.timedelta64(1, "D"), pd.Timedelta(1, "D"))),
     *((cell, OTHER) for cell in (pd.Period("2020"), pd.Interval(0, 1), [1], {"a": 1}, (1,), object(), range(3))),
@@ -125,13 +137,15 @@ SHOUTING = dict.fromkeys(
             "utcoffset",
             "toordinal",
             "item",
+            "view",
+            "__array_ufunc__",
             "tobytes",
             "is_nan",
         ),
     ),
     shout,
 )
-SHOUTING["__class__"] = property(shout)
+SHOUTING |= dict.fromkeys(("__class__", "dtype", "real", "imag"), property(shout))
 
 
 class Meta(type):
@@ -142,6 +156,24 @@ class Meta(type):
 
 class Zone(dt.tzinfo):
     utcoffset = shout
+
+
+def leave(*_args, **_kwargs):
+    raise SystemExit("SECRET")
+
+
+def interrupt(*_args, **_kwargs):
+    raise KeyboardInterrupt("SECRET")
+
+
+class LeavingMeta(type):
+    """A class that ends the program where it is looked at."""
+
+    __eq__ = __hash__ = __instancecheck__ = __subclasscheck__ = leave
+
+
+def hostile_zone(does) -> dt.tzinfo:
+    return type("HostileZone", (dt.tzinfo,), dict.fromkeys(("utcoffset", "dst", "tzname"), does))()
 
 
 def shouting(base: type) -> type:
@@ -162,6 +194,10 @@ SHOUTERS: dict[type, tuple] = {
     uuid.UUID: ("1" * 32,),
     np.float64: (2.5,),
     np.float32: (2.5,),
+    np.longdouble: ("0.1",),
+    np.clongdouble: (1,),
+    np.bool_: (True,),
+    np.datetime64: (5, "ns"),
     np.str_: ("x",),
     list: ((1, 2),),
     dict: (),
@@ -171,7 +207,10 @@ SHOUTERS: dict[type, tuple] = {
 HOSTILE = {
     **{base.__name__: (shouting(base), args) for base, args in SHOUTERS.items()},
     "a class with a metaclass": (Meta("Strange", (), {}), ()),
+    "a class that ends the program": (LeavingMeta("Leaving", (), {}), ()),
     "a time zone": (lambda: dt.datetime(2020, 1, 1, tzinfo=Zone()), ()),
+    "a time zone that ends the program": (lambda: dt.datetime(2020, 1, 1, tzinfo=hostile_zone(leave)), ()),
+    "a time zone that interrupts": (lambda: dt.datetime(2020, 1, 1, tzinfo=hostile_zone(interrupt)), ()),
     "a released view": (lambda: released(), ()),
 }
 
@@ -202,8 +241,22 @@ def test_a_subclass_is_read_as_what_it_is():
         number(1.5),
     )
     assert read["str"] == read["bytes"] == read["bytearray"] == text(b"x")
-    assert read["date"].kind == Kind.DAY
-    assert read["object"] == read["a time zone"] == read["a released view"] == OTHER
+    assert (read["longdouble"], read["clongdouble"], read["bool"]) == (number(0.1), number(1), number(1))
+    assert (read["date"].kind, read["datetime64"]) == (Kind.DAY, Value(Kind.MOMENT, 0))
+    assert {read[kind] for kind in ("object", "a released view", *(one for one in read if " " in one))} == {OTHER}
+
+
+def test_a_class_is_known_by_what_it_is():
+    """Not by what its metaclass says that it equals."""
+    alike = type("Alike", (type,), {"__eq__": lambda *_: True, "__hash__": lambda _: hash(int)})("int", (), {})
+    assert value_of(alike()) == OTHER
+    assert id_of_object(alike()) is None
+
+
+@given(st.integers(-(10**6), 10**6))
+def test_months_of_any_year_begin_when_numpy_says(months):
+    month = np.datetime64(months, "M")
+    assert value_of(month).content == int(month.astype("M8[s]").astype(np.int64))
 
 
 NUMBERS = {
@@ -219,6 +272,18 @@ NUMBERS = {
     b"-900000000000207009": -900000000000207009,
     b"9007199254740993.0": 9007199254740992,
     b"1e400": math.inf,
+    b"0x10": 16,
+    b" 0X1f\t": 31,
+    b"0x1e5": 0x1E5,
+    b"0x7ffffffffffffffe": 2**63 - 2,
+    b"0xffffffffffffffff": -1,
+    b"0x8000000000000000": -(2**63),
+    b"0x00000000000000001": None,
+    b"-0x10": None,
+    b"+0x10": None,
+    b"0x": None,
+    b"0x1_0": None,
+    b"0x1.8p1": None,
     b"yes": None,
     b"": None,
     b"1,5": None,
@@ -232,6 +297,20 @@ def test_numbers_in_text(written, expected):
     found = number_of_text(written)
     assert found == expected
     assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize("written", [one for one in NUMBERS if b"x" in one.lower()])
+def test_hexadecimal_digits_are_what_pyarrow_reads(written):
+    """Which reads them so only where all rows of a column are integers."""
+    column = pyarrow.csv.read_csv(io.BytesIO(b"x\n" + written + b"\n")).column("x")
+    read = column[0].as_py() if column.type == pa.int64() else None
+    assert number_of_text(written) == read
+    assert float_of_text(written) == (None if read is None else float(read))
+    assert truth_of_text(written) is None
+
+
+def test_hexadecimal_truth():
+    assert [truth_of_text(written) for written in (b"0x1", b"0X0", b"0x2")] == [1, 0, None]
 
 
 def test_nan_in_text_is_a_number_that_is_none():

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato
-from sfumato.cli import app
+from sfumato.cli.app import app
 from sfumato.errors import RequestError
 from sfumato.evaluate import evaluate
 from sfumato.evaluate.evaluation import NOTICE
@@ -18,7 +18,7 @@ from sfumato.evaluate.fidelity import fidelity
 from sfumato.evaluate.learners import errors, score
 from sfumato.evaluate.records import read_all, values_of
 from sfumato.report.private import private_report
-from sfumato.schema import Schema
+from sfumato.trusted.schema import Schema
 from tests.conftest import MIXED, make_table
 from tests.mechanisms.test_subspace import records, released, wide_schema
 from tests.mechanisms.test_subspace import table as wide
@@ -27,7 +27,7 @@ from tests.mechanisms.test_tables import targeted
 
 @pytest.fixture(scope="module")
 def release():
-    return sfumato.release(make_table(3_000), Schema.from_yaml(MIXED), epsilon=4.0, ledger=None)
+    return sfumato.release(make_table(3_000), Schema.from_yaml(MIXED), epsilon=4.0, ledger=None, types="declared")
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_groups_have_enough_rows_and_both_errors(result):
 @pytest.mark.parametrize("target", [None, "job", "age", "debt", "seen"])
 def test_every_kind_of_target(target):
     schema = targeted(target)
-    release = sfumato.release(make_table(800), schema, epsilon=4.0, ledger=None)
+    release = sfumato.release(make_table(800), schema, epsilon=4.0, ledger=None, types="declared")
     result = evaluate(release, make_table(800), make_table(400, seed=1), rows=500)
     assert len(result.scores) == (0 if target is None else 7)
     assert private_report(result, release).count(NOTICE) == 3
@@ -168,7 +168,9 @@ def test_numpy_files_give_what_the_tables_give(tmp_path):
 def test_one_numpy_array_gives_what_the_table_gives(tmp_path):
     schema = wide_schema(target=False)
     (x, _), (other, _) = records(800), records(300, seed=1)
-    made = sfumato.release(wide(x, None), schema, epsilon=4, mechanism="subspace", ledger=None, seed=1)
+    made = sfumato.release(
+        wide(x, None), schema, epsilon=4, mechanism="subspace", ledger=None, seed=1, types="declared"
+    )
     np.save(tmp_path / "real.npy", x)
     np.save(tmp_path / "test.npy", other)
     plain = evaluate(made, wide(x, None), wide(other, None), rows=300)

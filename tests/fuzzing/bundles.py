@@ -21,7 +21,9 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato
-from sfumato import bundle, receiver, verification
+from sfumato.archive import members as bundle
+from sfumato.artefact import bundle as layout
+from sfumato.artefact import verify as verification
 from sfumato.errors import SfumatoError
 from sfumato.report.public import public_report
 from tests.mechanisms.every import every_case
@@ -144,7 +146,7 @@ def forged(members: dict[str, bytes]) -> tuple[bytes, str]:
 def use(data: bytes, table: pa.Table, stages: list[str], thorough: bool) -> None:
     """All that a receiver does with a bundle."""
     stages.append("open")
-    release = receiver._from_members(bundle.read_members(data))
+    release = layout._from_members(bundle.read_members(data))
     stages.append("inspect")
     _ = release.statement.promise, release.statement.remainder, release.size, repr(release.schema)
     stages.append("sample")

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sfumato.generators.evidence import Column, Evidence, Histograms, Linear, Pairs
-from sfumato.statistics import Grid
+from sfumato.fitting.generators.evidence import Column, Evidence, Histograms, Linear, Pairs
+from sfumato.trusted.feature_maps import Grid
 
 SIZES = (3, 4, 2)
 CLASSES = 2

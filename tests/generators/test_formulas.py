@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from sfumato.generators.columnwise import Columnwise
-from sfumato.generators.evidence import Layout, Pairs
-from sfumato.generators.judging import Judge
-from sfumato.generators.products import AllTables, ChosenTables, tables_of
-from sfumato.generators.smoothing import SmoothedSlices, smoothing_of
+from sfumato.fitting.generators.columnwise import Columnwise
+from sfumato.fitting.generators.evidence import Layout, Pairs
+from sfumato.fitting.generators.loss import Judge
+from sfumato.fitting.generators.products import AllTables, ChosenTables, tables_of
+from sfumato.fitting.generators.smoothing import SmoothedSlices, smoothing_of
 from tests.generators.making import CLASSES, SIZES, evidence
 
 LAYOUT = Layout(SIZES, SIZES, CLASSES)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sfumato.generators.evidence import Column, Evidence, Histograms
-from sfumato.generators.training import latents_of_a_class
-from sfumato.statistics import Grid
+from sfumato.fitting.generators.evidence import Column, Evidence, Histograms
+from sfumato.fitting.generators.training import latents_of_a_class
+from sfumato.trusted.feature_maps import Grid
 
 DIRECTIONS = 32
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from sfumato.errors import RequestError
-from sfumato.generators import LATENT, train
+from sfumato.fitting.generators import LATENT, train
 from tests.generators.making import CLASSES, SIZES, evidence
 
 WIDTH = sum(SIZES)
@@ -224,7 +224,7 @@ def test_a_generator_is_trained_in_one_mode_and_looked_at_in_the_other(seen):
 
 
 def test_a_checkpoint_without_chance_is_refused(seen, tmp_path):
-    from sfumato.bundle import from_arrow_file, to_arrow_file
+    from sfumato.archive.members import from_arrow_file, to_arrow_file
 
     path = tmp_path / "kept"
     train(seen, Net, 25, 0, checkpoint=path)

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from sfumato.errors import RequestError
-from sfumato.generators import GENERATORS, LATENT, Curve, train, training
-from sfumato.generators.making import sampled
+from sfumato.fitting.generators import GENERATORS, LATENT, train, training
+from sfumato.fitting.generators.factory import sampled
+from sfumato.report.training_curve import Curve
 from tests.generators.making import SIZES, evidence
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato
-from sfumato.mechanisms.slices import fitting
+from sfumato.fitting.mechanisms.slices import fitting
 from tests.conftest import MIXED, make_table
 
 ID = "person"
@@ -32,7 +32,15 @@ class Case:
 
     def release(self, data: Any = None, **more: Any) -> sfumato.Release:
         """Of the table, or of other data in its place."""
-        settings = {"epsilon": 4.0, "delta": 1e-5, "ledger": None, "seed": 1, **self.settings, **more}
+        settings = {
+            "epsilon": 4.0,
+            "delta": 1e-5,
+            "ledger": None,
+            "seed": 1,
+            "types": "declared",
+            **self.settings,
+            **more,
+        }
         with short_training():
             return sfumato.release(self.table if data is None else data, self.schema, **settings)
 

@@ -6,14 +6,15 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import sfumato
-from sfumato.encoding import Batch
-from sfumato.measurement import Measurement
-from sfumato.mechanisms.tables.adaptation import Belief, _curvature, _ridge, indicators, sums
-from sfumato.mechanisms.tables.whitening import whitened
-from sfumato.schema import Schema
-from sfumato.statistics import Cells, Features, Gradient, Grid, Lookup
-from sfumato.statistics.features import PSI_UNIT, VALUE_UNIT, contrasts
-from sfumato.statistics.gradient import UNIT
+from sfumato.fitting.mechanisms.tables.adaptation import Belief, _curvature, _ridge, indicators, sums
+from sfumato.fitting.mechanisms.tables.whitening import whitened
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps import Features, Grid, Lookup
+from sfumato.trusted.feature_maps.features import PSI_UNIT, VALUE_UNIT, contrasts
+from sfumato.trusted.measurement import Measurement
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.statistics import Cells, Gradient
+from sfumato.trusted.statistics.gradient import UNIT
 
 CELLS = 12
 
@@ -152,7 +153,7 @@ def made(rows: int, seed: int) -> pd.DataFrame:
 
 def test_the_labeller_beats_the_mixture_and_comes_near_the_truth():
     train, test = made(20_000, 0), made(20_000, 1)
-    release = sfumato.release(train, SUMS_OF_TWO, epsilon=1.0, ledger=None)
+    release = sfumato.release(train, SUMS_OF_TWO, epsilon=1.0, ledger=None, types="declared")
     adapted = roc_auc_score(test["y"], release.predict_proba(test)[:, 1])
     best = roc_auc_score(test["y"], 0.9 * test["x0"] - test["x3"])
     assert adapted > best - 0.01

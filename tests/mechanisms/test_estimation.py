@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from sfumato.encoding import codes_of
-from sfumato.mechanisms.tables.estimation import class_totals, distributions, inside_groups, project, shrink
-from sfumato.mechanisms.tables.grids import fine_grid
-from sfumato.mechanisms.tables.merging import group_rare, merge_alike, sum_groups
-from sfumato.schema import Schema
+from sfumato.fitting.mechanisms.tables.estimation import class_totals, distributions, inside_groups, project, shrink
+from sfumato.fitting.mechanisms.tables.grids import fine_grid
+from sfumato.fitting.mechanisms.tables.merging import group_rare, merge_alike, sum_groups
+from sfumato.trusted.encoding import codes_of
+from sfumato.trusted.schema import Schema
 
 counts = arrays(float, st.integers(1, 8), elements=st.floats(-100, 100))
 

@@ -5,22 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from sfumato.mechanisms.likeness import alike
-from sfumato.mechanisms.mixture.design import designed
-from sfumato.schema import Schema
-from sfumato.statistics import (
-    Boxes,
-    ByRule,
-    ByTarget,
-    ClassSums,
-    Places,
-    Scatter,
-    Shells,
-    Stacked,
-    View,
-    Waves,
-    Whitening,
-)
+from sfumato.fitting.approx_equal import alike
+from sfumato.fitting.mechanisms.mixture.design import designed
+from sfumato.trusted.feature_maps import Boxes, ByRule, ByTarget, Places, Shells, View, Waves, Whitening
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.statistics import ClassSums, Scatter, Stacked
 
 NUMBERS = [{"name": name, "type": "number", "bounds": [0, 1]} for name in "ab"]
 COLUMNS = Schema.from_content({"sfumato": 1, "name": "t", "columns": NUMBERS}).by_name

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from sfumato.mechanisms.mixture.coarse import CoarsePosterior
-from sfumato.mechanisms.mixture.planning import RESOLUTION
-from sfumato.statistics import Waves
-from sfumato.statistics.bounded import UNIT
-from sfumato.statistics.places import PLACE_BITS
+from sfumato.fitting.mechanisms.mixture.coarse import CoarsePosterior
+from sfumato.fitting.mechanisms.mixture.plan import RESOLUTION
+from sfumato.trusted.feature_maps import Waves
+from sfumato.trusted.feature_maps.bounded_map import UNIT
+from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 
 COUNT = 5_000
 MEANS = np.array([[0.2, 0.5], [0.85, 0.4]])

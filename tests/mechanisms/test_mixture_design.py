@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sfumato.mechanisms.mixture.design import (
+from sfumato.fitting.mechanisms.mixture.design import (
     LEVELS,
     best_weights,
     chi2_nodes,
@@ -15,8 +15,8 @@ from sfumato.mechanisms.mixture.design import (
     residual,
     x_of,
 )
-from sfumato.mechanisms.mixture.symmetric import svec
-from sfumato.statistics import Whitening
+from sfumato.fitting.mechanisms.mixture.symmetric import svec
+from sfumato.trusted.feature_maps import Whitening
 
 DRAWS = 200_000
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from sfumato.mechanisms.mixture.design import designed
-from sfumato.mechanisms.mixture.expectation import expected_score
-from sfumato.statistics import Whitening
-from sfumato.statistics.bounded import UNIT
-from sfumato.statistics.places import PLACE_BITS
+from sfumato.fitting.mechanisms.mixture.design import designed
+from sfumato.fitting.mechanisms.mixture.expectation import expected_score
+from sfumato.trusted.feature_maps import Whitening
+from sfumato.trusted.feature_maps.bounded_map import UNIT
+from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 
 END = 2**PLACE_BITS
 DRAWS = 200_000

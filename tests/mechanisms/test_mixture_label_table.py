@@ -8,19 +8,19 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.curator import Curator
-from sfumato.encoding import Batch
+from sfumato.artefact.verify import verify
 from sfumato.errors import BundleError, RequestError
-from sfumato.mechanisms.chance import public_chance
-from sfumato.mechanisms.mixture import label_table
-from sfumato.mechanisms.mixture.label_table import explained
-from sfumato.mechanisms.mixture.public_tree import grown_leaves, rule_of_records
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.noise import SeededNoise
-from sfumato.privacy.spending import Purse
-from sfumato.sources import open_source
-from sfumato.statistics.places import PLACE_BITS
-from sfumato.verification import verify
+from sfumato.fitting.mechanisms.mixture import label_table
+from sfumato.fitting.mechanisms.mixture.label_table import explained
+from sfumato.fitting.mechanisms.mixture.public_tree import grown_leaves, rule_of_records
+from sfumato.fitting.public_rng import public_chance
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.curator import Curator
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
+from sfumato.trusted.noise import SeededNoise
+from sfumato.trusted.privacy_filter import Purse
+from sfumato.trusted.sources import open_source
 from tests.audit.mixtures import LABELLED, PUBLIC_FEATURES, table
 
 ROWS = table(rows=900)
@@ -29,8 +29,8 @@ FOLLOWS = "model follows from the measurements"
 
 def release_of(rows=ROWS, epsilon=1.0, schema=PUBLIC_FEATURES) -> sfumato.Release:
     return sfumato.release(
-        rows, schema, epsilon=epsilon, mechanism="mixture", adjacency="label", ledger=None, seed=1
-    )  # fmt: skip
+        rows, schema, epsilon=epsilon, mechanism="mixture", adjacency="label", ledger=None, seed=1,
+    types="declared")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ class TestARelease:
 
 
 def curator(adjacency: Adjacency, public: tuple[str, ...]) -> Curator:
-    return Curator(open_source(ROWS, PUBLIC_FEATURES), adjacency, Purse(0), SeededNoise(0), public)
+    return Curator(open_source(ROWS, PUBLIC_FEATURES, declared=True), adjacency, Purse(0), SeededNoise(0), public)
 
 
 def test_the_door_lets_out_public_columns_under_label_adjacency_alone():

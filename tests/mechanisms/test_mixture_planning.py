@@ -1,16 +1,13 @@
 """What a mixture will ask: a function of schema, budget and adjacency alone, and never more than the budget."""
 
-import math
-
 import pytest
 
 from sfumato.errors import BudgetError, RequestError, SchemaError
-from sfumato.mechanisms.mixture import plan_mixture
-from sfumato.mechanisms.mixture.planning import MOST_CLASSES, MOST_COMPONENTS
-from sfumato.privacy.accounting import Budget
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.spending import units_of
-from sfumato.schema import Schema
+from sfumato.fitting.mechanisms.mixture.plan import MOST_CLASSES, MOST_COMPONENTS, plan_mixture
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.privacy_filter import units_of
+from sfumato.trusted.schema import Schema
 
 BUDGET = Budget(1.0, 1e-6)
 
@@ -63,7 +60,6 @@ def test_a_plan_says_what_parts_the_records(schema, adjacency):
     assert plan.adjacency == adjacency
     assert (plan.target is None) == (plan.search is not None)
     assert plan.classes == (3 if plan.target else 1)
-    assert plan.unit == (1.0 if adjacency == Adjacency.ADD_REMOVE else math.sqrt(2))
 
 
 def test_public_features_count_under_label_adjacency_alone():
@@ -116,5 +112,5 @@ def test_label_adjacency_needs_a_category():
 
 
 def test_a_budget_too_small_for_the_lattice_is_refused():
-    with pytest.raises(BudgetError, match="does not go round; raise epsilon"):
+    with pytest.raises(BudgetError, match="too small to split over the measurements; raise epsilon"):
         plan_mixture(schema_of(), Budget(2e-5, 1e-12), Adjacency.ADD_REMOVE)

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from sfumato.mechanisms.chance import public_chance
-from sfumato.mechanisms.mixture.design import designed
-from sfumato.mechanisms.mixture.expectation import expected_score
-from sfumato.mechanisms.mixture.posterior import ClassPosterior, Prior, Score
-from sfumato.mechanisms.mixture.symmetric import diagonal_of, root_near_columns, smat, svec
-from sfumato.models.gaussians import gaussian_kl
-from sfumato.statistics import Whitening
+from sfumato.fitting.mechanisms.mixture.design import designed
+from sfumato.fitting.mechanisms.mixture.expectation import expected_score
+from sfumato.fitting.mechanisms.mixture.posterior import ClassPosterior, Prior, Score
+from sfumato.fitting.mechanisms.mixture.symmetric import diagonal_of, root_near_columns, smat, svec
+from sfumato.fitting.models.gaussian_mixture.gaussians import gaussian_kl
+from sfumato.fitting.public_rng import public_chance
+from sfumato.trusted.feature_maps import Whitening
 
 COUNT = 2_000.0
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sfumato.mechanisms.chance import public_chance
-from sfumato.mechanisms.mixture.sampling import draw
+from sfumato.fitting.mechanisms.mixture.sampling import draw
+from sfumato.fitting.public_rng import public_chance
 
 
 @pytest.mark.parametrize("parameters", [1, 5, 45])

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from sfumato.mechanisms.mixture.combining import Estimate, bias, combined
-from sfumato.mechanisms.mixture.shell_moments import ShellMoments, Variances, parts_of, read_shells, shell_risk
-from sfumato.mechanisms.mixture.shrinkage import filtered, shrink_matrix, shrink_vector, towards
-from sfumato.mechanisms.mixture.symmetric import smat, svec
-from sfumato.models.gaussians import gaussian_kl
-from sfumato.statistics import Shells, Whitening
-from sfumato.statistics.bounded import UNIT
+from sfumato.fitting.mechanisms.mixture.combining import Estimate, bias, combined
+from sfumato.fitting.mechanisms.mixture.shell_moments import ShellMoments, Variances, parts_of, read_shells, shell_risk
+from sfumato.fitting.mechanisms.mixture.shrinkage import filtered, shrink_matrix, shrink_vector, towards
+from sfumato.fitting.mechanisms.mixture.symmetric import smat, svec
+from sfumato.fitting.models.gaussian_mixture.gaussians import gaussian_kl
+from sfumato.trusted.feature_maps import Shells, Whitening
+from sfumato.trusted.feature_maps.bounded_map import UNIT
 from tests.mechanisms.test_mixture_posterior import a_posterior, truth
 
 RECORDS = 40_000

@@ -6,17 +6,24 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 import sfumato
-from sfumato.encoding import Batch
-from sfumato.encoding.codes import codes_of
-from sfumato.mechanisms.chance import public_chance
-from sfumato.mechanisms.mixture.components import MOST_COMPONENTS, Component, Filled, find_components, fitted, log_fit
-from sfumato.mechanisms.mixture.rules import chosen_by, rule_of, rule_of_boxes
-from sfumato.mechanisms.mixture.uncutting import uncut
-from sfumato.models.gaussian_mixture import ACTIONS, Draws, GaussianMixture
-from sfumato.models.gaussians import Gaussians
-from sfumato.statistics import Boxes, Whitening
-from sfumato.statistics.places import PLACE_BITS
-from sfumato.verification import verify
+from sfumato.artefact.verify import verify
+from sfumato.fitting.mechanisms.mixture.components import (
+    MOST_COMPONENTS,
+    Component,
+    Filled,
+    find_components,
+    fitted,
+    log_fit,
+)
+from sfumato.fitting.mechanisms.mixture.rules import chosen_by, rule_of, rule_of_boxes
+from sfumato.fitting.mechanisms.mixture.truncation import uncut
+from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
+from sfumato.fitting.models.gaussian_mixture.model import ACTIONS, Draws, GaussianMixture
+from sfumato.fitting.public_rng import public_chance
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.encoding.codes import codes_of
+from sfumato.trusted.feature_maps import Boxes, Whitening
+from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 from tests.audit.mixtures import unlabelled
 
 BOXES = Boxes(Whitening.of(np.eye(2), np.full(2, 0.5)), 2, 24, 3.0)
@@ -177,7 +184,7 @@ def test_a_release_finds_three_clear_clouds(components, adjacency):
     release = sfumato.release(
         clear_clouds(4_000), unlabelled(2), epsilon=8.0, mechanism="mixture", adjacency=adjacency,
         components=components, ledger=None, seed=1,
-    )  # fmt: skip
+    types="declared")  # fmt: skip
     found = release.fitted.actions["mixture"]
     heavy = np.argsort(-found.weights)[:3]  # by their shares: one half, three tenths, one fifth
     assert len(found.weights) == components or found.weights[heavy].sum() > 0.99
@@ -191,8 +198,8 @@ def test_a_release_finds_three_clear_clouds(components, adjacency):
 def test_one_component_is_the_gaussian_of_all_records():
     table = clear_clouds(4_000)
     release = sfumato.release(
-        table, unlabelled(2), epsilon=8.0, mechanism="mixture", components=1, ledger=None, seed=1
-    )  # fmt: skip
+        table, unlabelled(2), epsilon=8.0, mechanism="mixture", components=1, ledger=None, seed=1,
+    types="declared")  # fmt: skip
     only = release.fitted.actions["mixture"]
     x = np.column_stack([table["x0"], table["x1"]])
     assert np.allclose(only.means[0], x.mean(axis=0), atol=0.02)

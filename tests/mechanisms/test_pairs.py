@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sfumato.mechanisms.tables.merging import group_rare, merge_to
-from sfumato.mechanisms.tables.one_way import OneWay
-from sfumato.mechanisms.tables.pairs import _coarse, _levels, relevance
-from sfumato.statistics import Grid
+from sfumato.fitting.mechanisms.tables.merging import group_rare, merge_to
+from sfumato.fitting.mechanisms.tables.one_way import OneWay
+from sfumato.fitting.mechanisms.tables.pairs import _coarse, _levels, relevance
+from sfumato.trusted.feature_maps import Grid
 
 
 def column(counts: np.ndarray, sigma: float = 1.0, ordered: bool = True) -> OneWay:

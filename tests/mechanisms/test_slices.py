@@ -8,20 +8,21 @@ import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato.artefact.verify import Outcome, verify
 from sfumato.audit.gdp import answers, mu_lower_bound
 from sfumato.audit.transcript import mu_between
-from sfumato.curator import Curator
 from sfumato.errors import RequestError
 from sfumato.evaluate.records import read_all
-from sfumato.mechanisms.slices import fitting, plan_slices
-from sfumato.privacy.accounting import Budget, noise_scale
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.noise import SecureNoise
-from sfumato.privacy.spending import Purse
-from sfumato.schema import Schema
-from sfumato.sources import open_source
-from sfumato.statistics import Slices
-from sfumato.verification import Outcome, verify
+from sfumato.fitting.mechanisms.slices import fitting
+from sfumato.fitting.mechanisms.slices.plan import plan_slices
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget, noise_scale
+from sfumato.trusted.curator import Curator
+from sfumato.trusted.noise import SecureNoise
+from sfumato.trusted.privacy_filter import Purse
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.statistics import Slices
 from tests.audit.test_transcript import NEIGHBOURS, SCHEMA, whole
 from tests.conftest import MIXED, make_table
 from tests.mechanisms.every import every_case, short_training
@@ -34,7 +35,9 @@ PLANE = Schema.from_yaml(
 
 def sliced(rows, schema, epsilon=1.0, epochs=5, **more) -> sfumato.Release:
     with short_training(epochs):
-        return sfumato.release(rows, schema, epsilon=epsilon, delta=1e-5, mechanism="slices", ledger=None, **more)
+        return sfumato.release(
+            rows, schema, epsilon=epsilon, delta=1e-5, mechanism="slices", ledger=None, types="declared", **more
+        )
 
 
 def eight_gaussians(rows: int) -> tuple[pa.Table, np.ndarray]:
@@ -57,7 +60,9 @@ def modes_found(release: sfumato.Release, modes: np.ndarray) -> tuple[int, float
 def test_eight_gaussians_keep_their_modes_whatever_is_trained_on_whichever_bundle(mechanism, name):
     rows, modes = eight_gaussians(20_000)
     with short_training():
-        release = sfumato.release(rows, PLANE, epsilon=1.0, delta=1e-5, mechanism=mechanism, ledger=None)
+        release = sfumato.release(
+            rows, PLANE, epsilon=1.0, delta=1e-5, mechanism=mechanism, ledger=None, types="declared"
+        )
     found, near = modes_found(release.retrain(name, 300, 0), modes)
     assert found == 8
     assert near > (0.8 if mechanism == "slices" else 0.4)  # directions are finer than pairs
@@ -78,7 +83,13 @@ def test_the_answers_spend_nearly_the_claim_and_never_more(adjacency):
     spent = []
     for rows in (here, there):
         release = sliced(rows, SCHEMA, adjacency=adjacency)
-        spent.append(mu_between(release.measurements, open_source(here, SCHEMA), open_source(there, SCHEMA)))
+        spent.append(
+            mu_between(
+                release.measurements,
+                open_source(here, SCHEMA, declared=True),
+                open_source(there, SCHEMA, declared=True),
+            )
+        )
     assert max(spent) <= Budget(1.0, 1e-5).mu
     assert max(spent) >= 0.85 * Budget(1.0, 1e-5).mu
 
@@ -88,7 +99,12 @@ def test_an_attacker_at_the_door_comes_within_a_tenth_of_the_claim():
     release = sliced(here, SCHEMA, epsilon=6.0)
     mu, sides = release.statement.mu, []
     for rows in (there, here):
-        door = Curator(open_source(rows, SCHEMA), Adjacency.ADD_REMOVE, Purse(Budget(9.0, 1e-3).units), SecureNoise())
+        door = Curator(
+            open_source(rows, SCHEMA, declared=True),
+            Adjacency.ADD_REMOVE,
+            Purse(Budget(9.0, 1e-3).units),
+            SecureNoise(),
+        )
         sides.append(answers(door.measure(whole(release, 80_000), mu)))
     turned = [side[::-1] for side in sides]  # the other half chooses the threshold, now and then a poor one
     assert 0.90 <= max(mu_lower_bound(*sides), mu_lower_bound(*turned)) / mu <= 1.0
@@ -110,7 +126,12 @@ def test_directions_left_unpaid_are_caught():
     cheat = dataclasses.replace(
         last, statistic=unpaid, sigma=noise_scale(unpaid.sensitivity(Adjacency.ADD_REMOVE), last.mu)
     )
-    assert mu_between([*others, cheat], open_source(here, SCHEMA), open_source(there, SCHEMA)) > Budget(1.0, 1e-5).mu
+    assert (
+        mu_between(
+            [*others, cheat], open_source(here, SCHEMA, declared=True), open_source(there, SCHEMA, declared=True)
+        )
+        > Budget(1.0, 1e-5).mu
+    )
 
 
 def test_a_release_survives_its_bundle_and_verifies(tmp_path):
@@ -171,7 +192,9 @@ def test_without_torch_nothing_is_spent(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "torch", None)
     ledger = sfumato.Ledger(tmp_path / "l.sqlite")
     with pytest.raises(RequestError, match=r"sfumato\[generators\]"):
-        sfumato.release(make_table(50), Schema.from_yaml(MIXED), epsilon=1.0, mechanism="slices", ledger=ledger)
+        sfumato.release(
+            make_table(50), Schema.from_yaml(MIXED), epsilon=1.0, mechanism="slices", ledger=ledger, types="declared"
+        )
     assert not ledger.path.exists() or not ledger.entries()
 
 
@@ -201,7 +224,7 @@ def test_waves_tell_how_columns_are_spread_in_each_class():
         "{sfumato: 1, name: t, target: kind, columns: [{name: x, type: number, bounds: [0, 100]},"
         " {name: kind, type: category, values: [a, b]}]}"
     )
-    release = sfumato.release(table, schema, epsilon=4.0, mechanism="mixture", ledger=None)
+    release = sfumato.release(table, schema, epsilon=4.0, mechanism="mixture", ledger=None, types="declared")
     made = release.retrain(epochs=300).sample(4_000, seed=0, frame="arrow")
     for place, name in enumerate("ab"):
         values = made["x"].to_numpy()[np.array(made["kind"].to_pylist()) == name]
@@ -237,7 +260,9 @@ def test_predictions_are_better_than_those_of_the_latent_points():
 
 
 def test_a_retrained_bundle_of_tables_keeps_what_gradients_told_and_samples_are_the_generators_own(tmp_path):
-    release = sfumato.release(twelve(5_000, 0), TWELVE, epsilon=2.0, delta=1e-5, mechanism="tables", ledger=None)
+    release = sfumato.release(
+        twelve(5_000, 0), TWELVE, epsilon=2.0, delta=1e-5, mechanism="tables", ledger=None, types="declared"
+    )
     fresh, retrained = twelve(3_000, 1), release.retrain(epochs=100)
     told = [one.predict_proba(fresh)[:, 1] for one in (release, retrained)]
     assert np.corrcoef(*told)[0, 1] > 0.95

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato.artefact.verify import verify
 from sfumato.audit.transcript import mu_between
 from sfumato.errors import BudgetError, SchemaError
-from sfumato.mechanisms.subspace import is_wide, plan_subspace
-from sfumato.privacy.accounting import Budget
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.sources import open_source
-from sfumato.statistics import Cells, Scatter
-from sfumato.verification import verify
+from sfumato.fitting.mechanisms.subspace.plan import is_wide, plan_subspace
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.statistics import Cells, Scatter
 
 COLUMNS, CLASSES = 30, 3
 NAMES = [f"x_{j}" for j in range(COLUMNS)]
@@ -90,7 +90,14 @@ def test_intervals_of_class_means_hold_them(rows, epsilon, at_bounds):
     for seed in range(4):
         x, y = records(rows, seed, at_bounds)
         made = sfumato.release(
-            table(x, y), wide_schema(), epsilon=epsilon, delta=1e-5, mechanism="subspace", ledger=None, seed=seed
+            table(x, y),
+            wide_schema(),
+            epsilon=epsilon,
+            delta=1e-5,
+            mechanism="subspace",
+            ledger=None,
+            seed=seed,
+            types="declared",
         )
         found = made.parameters(level=0.9, frame="pandas")
         own = np.concatenate([x[y == k].mean(axis=0) for k in range(CLASSES)])
@@ -168,9 +175,17 @@ def test_no_neighbour_found_costs_more_than_the_claim(adjacency):
     x, y = records(3_000)
     schema, budget = wide_schema(), Budget(1.0, 1e-5)
     made = sfumato.release(
-        table(x, y), schema, epsilon=1.0, delta=1e-5, mechanism="subspace", adjacency=adjacency, ledger=None, seed=1
+        table(x, y),
+        schema,
+        epsilon=1.0,
+        delta=1e-5,
+        mechanism="subspace",
+        adjacency=adjacency,
+        ledger=None,
+        seed=1,
+        types="declared",
     )
-    here = open_source(table(x, y), schema)
+    here = open_source(table(x, y), schema, declared=True)
     found = []
     for n in range(12):
         other_x, other_y = x.copy(), y.copy()
@@ -180,7 +195,7 @@ def test_no_neighbour_found_costs_more_than_the_claim(adjacency):
             other_y[n] = (y[n] + 1) % 3
             if adjacency == Adjacency.REPLACE:
                 other_x[n] = n % 2 if n < 6 else 1 - x[n]
-        found.append(mu_between(made.measurements, here, open_source(table(other_x, other_y), schema)))
+        found.append(mu_between(made.measurements, here, open_source(table(other_x, other_y), schema, declared=True)))
     assert max(found) <= budget.mu
     assert max(found) > 0.5 * budget.mu
 
@@ -188,7 +203,14 @@ def test_no_neighbour_found_costs_more_than_the_claim(adjacency):
 def test_a_table_without_labels_is_released():
     x, _ = records(5_000)
     made = sfumato.release(
-        table(x, None), wide_schema(target=False), epsilon=2, delta=1e-5, mechanism="subspace", ledger=None, seed=1
+        table(x, None),
+        wide_schema(target=False),
+        epsilon=2,
+        delta=1e-5,
+        mechanism="subspace",
+        ledger=None,
+        seed=1,
+        types="declared",
     )
     assert made.fitted.target is None
     sampled = np.column_stack([column.to_numpy() for column in made.sample(3_000, seed=1, frame="arrow").columns])
@@ -212,6 +234,7 @@ def test_a_class_without_records_is_no_error():
         mechanism="subspace",
         ledger=None,
         seed=1,
+        types="declared",
     )
     assert made.fitted.weights[0] > 0.9
     assert all(math.isfinite(value) for value in made.log_prob(table(x[:20], None)))
@@ -260,6 +283,7 @@ def test_whole_numbers_come_back_whole():
         mechanism="subspace",
         ledger=None,
         seed=1,
+        types="declared",
     )
     sampled = made.sample(500, seed=1, frame="arrow")
     assert pa.types.is_integer(sampled.schema.field("x_0").type)

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.mechanisms.subspace.classes import Counts, shrunk_covariances, shrunk_means
-from sfumato.mechanisms.subspace.latent import believed
-from sfumato.mechanisms.subspace.reach import Spread, without_noisy_tail
-from sfumato.mechanisms.subspace.spectrum import discriminants, left_over, spikes
+from sfumato.fitting.mechanisms.subspace.classes import Counts, shrunk_covariances, shrunk_means
+from sfumato.fitting.mechanisms.subspace.clipping_radius import Spread, without_noisy_tail
+from sfumato.fitting.mechanisms.subspace.latent import believed
+from sfumato.fitting.mechanisms.subspace.spectrum import discriminants, left_over, spikes
 
 
 def symmetric_noise(rng: np.random.Generator, d: int, deviation: float) -> np.ndarray:

@@ -13,11 +13,11 @@ import pytest
 
 import sfumato
 from sfumato.errors import SchemaError
-from sfumato.mechanisms.tables import plan_tables
-from sfumato.privacy.accounting import Budget, noise_scale
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.spending import units_of
-from sfumato.schema import Schema
+from sfumato.fitting.mechanisms.tables.plan import plan_tables
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget, noise_scale
+from sfumato.trusted.privacy_filter import units_of
+from sfumato.trusted.schema import Schema
 from tests.conftest import MIXED, make_table, without_dates
 
 EMPTY = make_table(0)
@@ -59,8 +59,9 @@ def test_whatever_the_rows_hold_the_path_and_the_spend_are_the_same(rows, adjace
 
 
 def check_the_path(rows, adjacency, schema):
-    release = sfumato.release(rows, schema, epsilon=1.0, adjacency=adjacency, ledger=None)
-    usual = sfumato.release(make_table(100), schema, epsilon=1.0, adjacency=adjacency, ledger=None)
+    types = "declared" if isinstance(rows, pa.Table) else None
+    release = sfumato.release(rows, schema, epsilon=1.0, adjacency=adjacency, ledger=None, types=types)
+    usual = sfumato.release(make_table(100), schema, epsilon=1.0, adjacency=adjacency, ledger=None, types="declared")
     for here, there in zip(release.statement.items, usual.statement.items, strict=True):
         assert (here.what, here.mu, here.units) == (there.what, there.mu, there.units)
     assert release.statement.promise == usual.statement.promise
@@ -81,7 +82,7 @@ def targeted(column: str | None) -> Schema:
 @pytest.mark.parametrize("target", [None, "ill", "job", "member", "age", "wage", "debt", "born", "seen"])
 def test_targets_of_every_kind(target):
     schema = targeted(target)
-    release = sfumato.release(make_table(2_000), schema, epsilon=2.0, ledger=None)
+    release = sfumato.release(make_table(2_000), schema, epsilon=2.0, ledger=None, types="declared")
     sample = release.sample(500)
     assert len(sample) == 500
     numeric = target in ("age", "wage", "debt", "born", "seen")
@@ -118,7 +119,7 @@ def test_a_numeric_target_is_learnt():
         "{sfumato: 1, name: t, target: y, columns: ["
         "{name: x, type: integer, bounds: [0, 4]}, {name: y, type: number, bounds: [0, 100]}]}"
     )
-    release = sfumato.release(frame, schema, epsilon=1.0, ledger=None)
+    release = sfumato.release(frame, schema, epsilon=1.0, ledger=None, types="declared")
     for value in (0, 4):
         mean = release.condition({"x": value}).sample(4_000, seed=1)["y"].mean()
         assert mean == pytest.approx(20 + 10 * value, abs=4)
@@ -127,14 +128,16 @@ def test_a_numeric_target_is_learnt():
 def test_one_column_is_a_table_too():
     for target in ("", "target: a,"):
         schema = Schema.from_yaml(f"{{sfumato: 1, name: t, {target} columns: [{{name: a, type: boolean}}]}}")
-        release = sfumato.release(pa.table({"a": [True] * 900 + [False] * 100}), schema, epsilon=1.0, ledger=None)
+        release = sfumato.release(
+            pa.table({"a": [True] * 900 + [False] * 100}), schema, epsilon=1.0, ledger=None, types="declared"
+        )
         assert release.marginal("a", frame="arrow").column("probability")[1].as_py() == pytest.approx(0.9, abs=0.05)
         assert release.size == pytest.approx(1000, abs=60)
 
 
 def test_marginals_and_classes_come_out_near_the_truth(schema):
     table = make_table(20_000)
-    release = sfumato.release(table, schema, epsilon=1.0, ledger=None)
+    release = sfumato.release(table, schema, epsilon=1.0, ledger=None, types="declared")
     assert release.size == pytest.approx(20_000, rel=0.01)
     for name in ("ill", "member"):
         value = "yes" if name == "ill" else True
@@ -157,7 +160,11 @@ def test_noise_bands_hold_the_truth():
     table = pa.table({"a": ["x"] * 500 + ["y"] * 300 + ["z"] * 200})
     held = []
     for _ in range(100):
-        rows = sfumato.release(table, schema, epsilon=1.0, ledger=None).marginal("a", frame="arrow").to_pylist()
+        rows = (
+            sfumato.release(table, schema, epsilon=1.0, ledger=None, types="declared")
+            .marginal("a", frame="arrow")
+            .to_pylist()
+        )
         held += [row["low"] <= truth <= row["high"] for row, truth in zip(rows, (0.5, 0.3, 0.2), strict=True)]
     assert np.mean(held) > 0.9
 
@@ -194,7 +201,9 @@ def test_shares_without_pairs_or_target_go_to_the_rest(columns, target, shares):
 @pytest.mark.parametrize("epsilon", [1e-5, 1e-4, 1e-3, 50.0, 1000.0])
 @pytest.mark.parametrize("adjacency", Adjacency)
 def test_budgets_of_every_size(epsilon, adjacency, schema):
-    release = sfumato.release(make_table(50), schema, epsilon=epsilon, delta=1e-9, adjacency=adjacency, ledger=None)
+    release = sfumato.release(
+        make_table(50), schema, epsilon=epsilon, delta=1e-9, adjacency=adjacency, ledger=None, types="declared"
+    )
     assert len(release.sample(10)) == 10
     assert np.isfinite(release.log_prob(make_table(5))).all()
 
@@ -212,7 +221,7 @@ def test_very_many_classes_are_released_without_a_labeller():
     rows = {f"c{n}": np.arange(500) % 2 == 0 for n in range(3)} | {"y": np.array(values)[np.arange(500) % 150]}
     content = {"sfumato": 1, "name": "t", "columns": [*columns[:3], target | {"values": values}], "target": "y"}
     schema = Schema.from_content(content)
-    release = sfumato.release(pa.table(rows), schema, epsilon=1.0, ledger=None)
+    release = sfumato.release(pa.table(rows), schema, epsilon=1.0, ledger=None, types="declared")
     assert release.model.labeller is None
     assert release.predict_proba(release.sample(20)).shape == (20, 200)
 
@@ -228,14 +237,14 @@ def test_a_table_of_too_many_cells_is_refused():
         }
     )
     with pytest.raises(SchemaError, match="4000 x 4000 cells"):
-        sfumato.release(pa.table({"a": ["1"], "b": ["1"]}), schema, epsilon=1.0, ledger=None)
+        sfumato.release(pa.table({"a": ["1"], "b": ["1"]}), schema, epsilon=1.0, ledger=None, types="declared")
 
 
 class TestOnlyTheSchemaDecides:
     """Threat 6: nothing about the domain is read off the rows. With test noise the released bytes are equal."""
 
     def content(self, table, schema):
-        release = sfumato.release(table, schema, epsilon=1.0, ledger=None, seed=3)
+        release = sfumato.release(table, schema, epsilon=1.0, ledger=None, seed=3, types="declared")
         return [item.values.tobytes() for item in release.measurements], release.model.to_parts()[1]
 
     def with_row(self, **values):
@@ -273,7 +282,7 @@ class TestOnlyTheSchemaDecides:
     def test_noise_follows_the_schema_and_not_the_scale_of_the_data(self, schema):
         """Threat 7: data times a thousand, ten times the rows: each answer is as noisy as its question asks."""
         for table in (make_table(300), make_table(3_000), self.with_row(wage=1e9)):
-            release = sfumato.release(table, schema, epsilon=1.0, ledger=None)
+            release = sfumato.release(table, schema, epsilon=1.0, ledger=None, types="declared")
             plan = plan_tables(schema, Budget(1.0, 1e-6), Adjacency.ADD_REMOVE)
             assert [item.mu for item in release.measurements] == [plan.mu_one_way, plan.mu_pairs, *plan.mu_steps]
             for item in release.measurements:

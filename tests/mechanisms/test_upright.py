@@ -10,16 +10,16 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import sfumato
-from sfumato.encoding import Encoder
-from sfumato.mechanisms.subspace.gaussians import Subspace
-from sfumato.mechanisms.subspace.upright import frame_of, together
-from sfumato.models.subspace import SubspaceModel
-from sfumato.models.upright import UprightModel
-from sfumato.privacy.accounting import Budget
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics import Upright
-from sfumato.statistics.upright import MOVES, Frame, upright_places
-from sfumato.verification import verify
+from sfumato.artefact.verify import verify
+from sfumato.fitting.mechanisms.subspace.alignment import frame_of, together
+from sfumato.fitting.mechanisms.subspace.gaussians import Subspace
+from sfumato.fitting.models.subspace.alignment import UprightModel
+from sfumato.fitting.models.subspace.model import SubspaceModel
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.feature_maps import Upright
+from sfumato.trusted.feature_maps.alignment import MOVES, Frame, upright_places
 
 SIDE = 12
 NAMES = [f"p_{j}" for j in range(SIDE * SIDE)]
@@ -136,7 +136,7 @@ def test_pixels_that_are_given_stay_and_the_rest_is_filled_in(release):
 def test_what_is_drawn_does_not_depend_on_how_many_are_warped_at_once(release, monkeypatch):
     model = dataclasses.replace(release.fitted)
     whole = release.fitted.sample(40, np.random.default_rng(0))
-    monkeypatch.setattr("sfumato.models.subspace_pictures._NUMBERS_AT_ONCE", 5_000)
+    monkeypatch.setattr("sfumato.fitting.models.subspace.images._NUMBERS_AT_ONCE", 5_000)
     for name, codes in model.sample(40, np.random.default_rng(0)).codes.items():
         assert np.abs(codes - whole.codes[name]).max() <= 1  # last digits of products, at the end of a step
 

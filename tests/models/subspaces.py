@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 from scipy.stats import multivariate_normal
 
-from sfumato.conditions import conditions_of
-from sfumato.encoding import Batch, Encoder
-from sfumato.models.subspace import CELLS, SubspaceModel
-from sfumato.models.subspace_marginals import part_ends
-from sfumato.schema import Schema
+from sfumato.fitting.conditions import conditions_of
+from sfumato.fitting.models.subspace.marginals import part_ends
+from sfumato.fitting.models.subspace.model import CELLS, SubspaceModel
+from sfumato.trusted.encoding import Batch, Encoder
+from sfumato.trusted.schema import Schema
 
 TARGET = "  - {name: kind, type: category, values: [a, b, c]}\n"
 COLUMNS = """

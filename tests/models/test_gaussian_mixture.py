@@ -9,15 +9,16 @@ import pyarrow as pa
 import pytest
 from scipy.stats import norm
 
-from sfumato.bundle import from_arrow_file, from_json, to_arrow_file, to_json
-from sfumato.conditions import conditions_of
-from sfumato.encoding import Batch, Encoder
+from sfumato.archive.members import from_arrow_file, from_json, to_arrow_file, to_json
+from sfumato.artefact.frames import decode
 from sfumato.errors import RequestError
-from sfumato.models.gaussian_mixture import ACTIONS, Draws, GaussianMixture
-from sfumato.models.gaussian_tables import mean_of, parameter_table
-from sfumato.models.gaussians import Gaussians
-from sfumato.models.kinds import model_from_parts
-from sfumato.schema import Schema
+from sfumato.fitting.conditions import conditions_of
+from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
+from sfumato.fitting.models.gaussian_mixture.model import ACTIONS, Draws, GaussianMixture
+from sfumato.fitting.models.gaussian_mixture.tables import mean_of, parameter_table
+from sfumato.fitting.models.registry import model_from_parts
+from sfumato.trusted.encoding import Batch, Encoder
+from sfumato.trusted.schema import Schema
 
 SCHEMA = Schema.from_yaml("""
 sfumato: 1
@@ -73,7 +74,7 @@ def encoded(**columns):
 
 
 def decoded(batch, seed=1):
-    return Encoder(SCHEMA).decode(batch, np.random.default_rng(seed)).to_pandas()
+    return decode(batch, Encoder(SCHEMA).columns, np.random.default_rng(seed)).to_pandas()
 
 
 def through_files(model):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm, truncnorm
 
 from sfumato.errors import RequestError
-from sfumato.models.gaussians import Gaussians, gaussian_kl, over_normal
+from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians, gaussian_kl, over_normal
 
 ALL = np.arange(3)
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.encoding import Batch
-from sfumato.models.labeller import Labeller
-from sfumato.models.table_mixture import Pieces, TableMixture
-from sfumato.statistics import Features, Grid, Lookup, Softmax
+from sfumato.fitting.models.table_mixture.labeller import Labeller
+from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps import Features, Grid, Lookup, Softmax
 
 CLASSES = 3
 CODES = {"a": 4, "y": 9}

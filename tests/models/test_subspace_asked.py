@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.errors import RequestError
-from sfumato.models.subspace_tables import class_means, mean_of, share_deviations
+from sfumato.fitting.models.subspace.tables import class_means, mean_of, share_deviations
 from tests.models.subspaces import CODES, ROWS, SCALES, D, K, dense, given, make, numbers_of
 
 

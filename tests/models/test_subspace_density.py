@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from sfumato.encoding import Batch
 from sfumato.errors import RequestError
+from sfumato.trusted.encoding import Batch
 from tests.models.subspaces import (
     CODES,
     EVERY,

@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.bundle import from_arrow_file, from_json, to_arrow_file, to_json
-from sfumato.encoding import Encoder
-from sfumato.models.kinds import model_from_parts
-from sfumato.models.subspace import CELLS, SubspaceModel
-from sfumato.models.subspace_parts import arrays_of
-from sfumato.schema import Schema
+from sfumato.archive.members import from_arrow_file, from_json, to_arrow_file, to_json
+from sfumato.fitting.models.registry import model_from_parts
+from sfumato.fitting.models.subspace.model import CELLS, SubspaceModel
+from sfumato.fitting.models.subspace.parts import arrays_of
+from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.schema import Schema
 from tests.models.subspaces import CODES, COLUMNS, SCALES, UNLABELLED, D, K, R, given, make
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from sfumato.encoding import Encoder
-from sfumato.models.scale_places import at_bounds, places_at, slopes_at
-from sfumato.models.subspace_marginals import CELLS, Marginals, Scores, part_ends
-from sfumato.models.subspace_maths import LowRankGaussians
-from sfumato.schema import Schema
+from sfumato.fitting.models.scale_positions import at_bounds, places_at, slopes_at
+from sfumato.fitting.models.subspace.marginals import CELLS, Marginals, Scores, part_ends
+from sfumato.fitting.models.subspace.maths import LowRankGaussians
+from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.schema import Schema
 
 SCHEMA = Schema.from_yaml("""
 sfumato: 1

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from sfumato.models.gaussians import Gaussians, gaussian_kl
-from sfumato.models.subspace_maths import LowRankGaussians, log_normals, stratified
+from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians, gaussian_kl
+from sfumato.fitting.models.subspace.maths import LowRankGaussians, log_normals, stratified
 
 D, R, K = 7, 3, 4
 EVERY = np.arange(D)

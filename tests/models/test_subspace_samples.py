@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from sfumato.errors import RequestError
-from sfumato.models.subspace import CELLS
+from sfumato.fitting.models.subspace.model import CELLS
 from tests.models.subspaces import (
     CODES,
     ROWS,
@@ -110,7 +110,7 @@ class TestSample:
     def test_in_parts_as_in_one(self, model, monkeypatch):
         batch = model.sample(300, np.random.default_rng(0))
         told, density = model.told(batch, "kind", CODES["kind"]), model.log_density(batch, CODES)
-        monkeypatch.setattr("sfumato.models.subspace._NUMBERS_AT_ONCE", 50 * D)
+        monkeypatch.setattr("sfumato.fitting.models.subspace.model._NUMBERS_AT_ONCE", 50 * D)
         assert np.allclose(model.told(batch, "kind", CODES["kind"]), told)
         assert np.allclose(model.log_density(batch, CODES), density)
         assert model.sample(120, np.random.default_rng(0)).codes["age"].shape == (120,)

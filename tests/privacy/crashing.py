@@ -15,9 +15,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from sfumato.errors import LedgerError, OverBudget
-from sfumato.privacy.accounting import Budget
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.ledger import Ledger
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.ledger import Ledger
 
 LIMIT = Budget(1.0, 1e-6)
 WRITERS = 4

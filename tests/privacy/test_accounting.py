@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import BudgetError, OverBudget
-from sfumato.privacy.accounting import Budget, delta_of, epsilon_of, mu_of, noise_scale
-from sfumato.privacy.spending import UNITS_PER_MU_SQUARED, Purse, mu_of_units, units_of
+from sfumato.trusted.budget import Budget, delta_of, epsilon_of, mu_of, noise_scale
+from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED, Purse, mu_of_units, units_of
 
 EPSILONS = (0.01, 0.1, 0.5, 1, 2, 5, 10, 20)
 DELTAS = (1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
@@ -118,7 +118,7 @@ def test_a_delta_that_is_none_is_refused(delta):
 def test_a_budget_too_small_to_count_or_to_split_is_refused():
     with pytest.raises(BudgetError, match="buys nothing"):
         Budget(1e-9, 1e-12)
-    with pytest.raises(BudgetError, match="does not go round"):
+    with pytest.raises(BudgetError, match="too small to split"):
         Budget(1e-9, 1e-6).split((0.05, 0.95))
 
 

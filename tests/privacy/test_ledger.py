@@ -8,9 +8,9 @@ from itertools import combinations_with_replacement, product
 import pytest
 
 from sfumato.errors import LedgerError, OverBudget
-from sfumato.privacy.accounting import Budget
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.ledger import Currency, Ledger, default_path, held_against
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.ledger import Currency, Ledger, default_path, held_against
 
 ADD_REMOVE, REPLACE, LABEL = Adjacency
 
@@ -307,7 +307,7 @@ def test_the_default_place_can_be_named(monkeypatch, tmp_path):
 def test_what_is_written_is_on_disk(tmp_path, monkeypatch):
     """SQLite syncs the file and the removal of its journal; a new file is safe when its folder is synced as well."""
     synced = []
-    monkeypatch.setattr("sfumato.privacy.ledger._sync_folder", synced.append)
+    monkeypatch.setattr("sfumato.trusted.ledger._sync_folder", synced.append)
     ledger = Ledger(tmp_path / "l.sqlite")
     with ledger._open() as connection:
         assert connection.execute("pragma synchronous").fetchone() == (3,)

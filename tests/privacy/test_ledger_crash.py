@@ -2,7 +2,7 @@
 
 import pytest
 
-from sfumato.privacy.adjacency import Adjacency
+from sfumato.trusted.adjacency import Adjacency
 from tests.privacy.crashing import Outcome, show, trials, trials_until
 
 

@@ -10,8 +10,8 @@ import opendp.prelude as dp
 import pytest
 from scipy import stats
 
-from sfumato.privacy import noise
-from sfumato.privacy.noise import SecureNoise, SeededNoise, box_muller, refine, rounded_gaussian, secure_words
+from sfumato.trusted import noise
+from sfumato.trusted.noise import SecureNoise, SeededNoise, box_muller, refine, rounded_gaussian, secure_words
 
 dp.enable_features("contrib")
 pytestmark = pytest.mark.fresh_noise
@@ -315,3 +315,21 @@ def test_the_key_of_persons_is_fresh_and_that_of_a_seed_is_not():
     assert len(SecureNoise().key()) == 32
     assert SeededNoise(1).key() == SeededNoise(1).key() != SeededNoise(2).key()
     assert not SeededNoise(1).private
+
+
+def test_each_number_of_a_pair_gets_bits_of_its_own():
+    """A pair whose second number lies on the edge of rounding: the bits that decide it are those drawn for it."""
+    sigma, a = 2.0**40, 2**63
+    radius = sigma * math.sqrt(2 * math.log(2))  # of the word a, which is one half
+    with mpmath.workdps(60):
+        step = 2 * mpmath.pi / mpmath.mpf(2) ** 64
+        value = mpmath.mpf(sigma) * mpmath.sqrt(2 * mpmath.log(2))
+        half = mpmath.floor(value / 2) + mpmath.mpf(1) / 2
+        b = int(mpmath.floor(mpmath.asin(half / value) / step))
+    assert radius == pytest.approx(float(value))
+    low, high = (refine(a, b, sigma, words_of([0, more]))[1] for more in (0, 2**64 - 1))
+    assert high == low + 1
+
+
+def words_of(words):
+    return lambda count: np.array(words[:count], dtype=np.uint64)

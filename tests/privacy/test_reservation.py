@@ -5,10 +5,10 @@ import json
 import pytest
 
 from sfumato.errors import OverBudget
-from sfumato.privacy.accounting import Budget
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.ledger import Ledger
-from sfumato.privacy.reservation import Reservation
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.ledger import Ledger
+from sfumato.trusted.reservation import Reservation
 
 BUDGET = Budget(1.0, 1e-6)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import BudgetError, OverBudget
-from sfumato.privacy.spending import UNITS_PER_MU_SQUARED, Purse, mu_of_units, units_of
+from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED, Purse, mu_of_units, units_of
 
 
 @given(st.floats(1e-6, 90.0))

@@ -5,15 +5,15 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.spending import units_of
-from sfumato.privacy.statement import Before, PrivacyStatement
+from sfumato.artefact.statement import Before, PrivacyStatement
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.privacy_filter import units_of
 from tests.conftest import MIXED, make_table
 
 
 def released(**options) -> PrivacyStatement:
     return sfumato.release(
-        make_table(30), sfumato.Schema.from_yaml(MIXED), epsilon=1.0, **{"ledger": None, **options}
+        make_table(30), sfumato.Schema.from_yaml(MIXED), epsilon=1.0, **{"ledger": None, "types": "declared", **options}
     ).statement
 
 
@@ -93,7 +93,7 @@ def by_person(records: int) -> PrivacyStatement:
     {{sfumato: 1, name: p, columns: [{{name: a, type: boolean}}], unit: {{column: who, records: {records}}}}}
     """)
     table = pa.table({"a": [True] * 30, "who": [f"p{row // 2}" for row in range(30)]})
-    return sfumato.release(table, schema, epsilon=1.0, ledger=None).statement
+    return sfumato.release(table, schema, epsilon=1.0, ledger=None, types="declared").statement
 
 
 def test_an_item_is_for_all_records_of_a_person():
@@ -120,7 +120,7 @@ def test_a_promise_to_a_person_says_so():
 
 
 def test_the_promise_is_for_all_that_was_ever_paid():
-    before = Before(what="the bounds of the columns", units=10**10, epsilon=1.5)
+    before = Before(what="the bounds of the columns", contents="0" * 64, units=10**10, epsilon=1.5)
     statement = released().model_copy(update={"before": before})
     assert "e^1.5" in statement.promise
     assert "(1.5, 1e-06)-differential privacy" in statement.promise

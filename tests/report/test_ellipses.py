@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.encoding.codes import codes_of
-from sfumato.models.gaussian_mixture import ACTIONS, Draws, GaussianMixture
-from sfumato.models.gaussians import Gaussians
+from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
+from sfumato.fitting.models.gaussian_mixture.model import ACTIONS, Draws, GaussianMixture
 from sfumato.report.ellipses import SHADES, ellipse_chart
-from sfumato.schema import Schema
+from sfumato.trusted.encoding.codes import codes_of
+from sfumato.trusted.schema import Schema
 from tests.report.test_public import parsed
 
 HAZE = 12

@@ -28,7 +28,13 @@ def released(target: bool = True) -> sfumato.Release:
     x = np.clip(rng.normal(60 + 120 * y[:, None], 15, (500, 12)), 0, 255).astype(np.int64)
     rows = {f"p_{j}": x[:, j] for j in range(12)} | ({"y": np.array(["light", "dark"])[y]} if target else {})
     return sfumato.release(
-        pa.table(rows), schema_of([3, 4], target), epsilon=4, mechanism="subspace", ledger=None, seed=1
+        pa.table(rows),
+        schema_of([3, 4], target),
+        epsilon=4,
+        mechanism="subspace",
+        ledger=None,
+        seed=1,
+        types="declared",
     )
 
 
@@ -51,7 +57,13 @@ def test_a_picture_of_one_value_is_drawn():
     columns = [{"name": "p_{0..3}", "type": "integer", "bounds": [7, 7], "image": [2, 2]}]
     schema = sfumato.Schema.from_content({"sfumato": 1, "name": "flat", "columns": columns})
     flat = sfumato.release(
-        pa.table({f"p_{j}": [7, 7, 7] for j in range(4)}), schema, epsilon=1, mechanism="tables", ledger=None, seed=1
+        pa.table({f"p_{j}": [7, 7, 7] for j in range(4)}),
+        schema,
+        epsilon=1,
+        mechanism="tables",
+        ledger=None,
+        seed=1,
+        types="declared",
     )
     assert len(image_grids(flat)) == 1
 
@@ -61,7 +73,10 @@ def test_a_schema_without_pictures_has_none():
     plain = sfumato.Schema.from_content(
         {**release.schema.to_content(), "columns": [{"name": "a", "type": "boolean"}], "target": "a"}
     )
-    assert image_grids(sfumato.receiver.Release(plain, release.header, release.statement, (), release.fitted)) == []
+    assert (
+        image_grids(sfumato.artefact.release.Release(plain, release.header, release.statement, (), release.fitted))
+        == []
+    )
 
 
 def test_pictures_lie_on_paper_with_gaps():

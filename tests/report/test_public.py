@@ -42,7 +42,7 @@ def parsed(page: str) -> Balanced:
 
 
 def test_a_page_is_whole_and_stands_alone(schema):
-    page = public_report(sfumato.release(make_table(2_000), schema, epsilon=1.0, ledger=None))
+    page = public_report(sfumato.release(make_table(2_000), schema, epsilon=1.0, ledger=None, types="declared"))
     seen = parsed(page).seen
     assert seen.count("svg") == 1 + 8 + 1
     assert "script" not in seen
@@ -57,11 +57,17 @@ def test_a_page_is_whole_and_stands_alone(schema):
 @pytest.mark.parametrize("rows", [0, 1, 3_000])
 def test_any_release_has_a_page(target, rows):
     text = MIXED.replace("target: ill", f"target: {target}" if target else "")
-    parsed(public_report(sfumato.release(make_table(rows), sfumato.Schema.from_yaml(text), epsilon=0.5, ledger=None)))
+    parsed(
+        public_report(
+            sfumato.release(
+                make_table(rows), sfumato.Schema.from_yaml(text), epsilon=0.5, ledger=None, types="declared"
+            )
+        )
+    )
 
 
 def test_a_conditioned_release_has_a_page(schema):
-    release = sfumato.release(make_table(2_000), schema, epsilon=1.0, ledger=None)
+    release = sfumato.release(make_table(2_000), schema, epsilon=1.0, ledger=None, types="declared")
     parsed(public_report(release.condition({"age": (40, 60), "debt": None, "job": "cook"})))
 
 
@@ -79,7 +85,9 @@ def test_names_and_values_cannot_write_html():
         }
     )
     page = public_report(
-        sfumato.release(pa.table({evil: [evil], evil + "t": [True]}), schema, epsilon=1.0, ledger=None)
+        sfumato.release(
+            pa.table({evil: [evil], evil + "t": [True]}), schema, epsilon=1.0, ledger=None, types="declared"
+        )
     )
     assert "script" not in parsed(page).seen
     assert "<script>" not in page
@@ -94,13 +102,13 @@ def test_long_lists_and_many_columns_are_kept_readable():
     y = rng.random(3_000) < 0.5
     columns = {f"x_{i}": (y if i == 7 else rng.random(3_000) < 0.5) for i in range(60)}
     table = pa.table({**columns, "c": [f"v{i % 40}" for i in range(3_000)], "y": y})
-    page = public_report(sfumato.release(table, schema, epsilon=5.0, ledger=None))
+    page = public_report(sfumato.release(table, schema, epsilon=5.0, ledger=None, types="declared"))
     assert "31 others" in page
     assert "The 30 columns that tell most are drawn." in page
     matrix = page[page.index("How columns depend") :]
     assert "x_7<" in matrix
     untargeted = schema.model_copy(update={"target": None})
-    parsed(public_report(sfumato.release(table, untargeted, epsilon=5.0, ledger=None)))
+    parsed(public_report(sfumato.release(table, untargeted, epsilon=5.0, ledger=None, types="declared")))
 
 
 def test_dependence_goes_from_nothing_to_all():
@@ -111,7 +119,7 @@ def test_dependence_goes_from_nothing_to_all():
     rng = np.random.default_rng(0)
     y = rng.random(20_000) < 0.5
     table = pa.table({"same": y, "other": rng.random(20_000) < 0.5, "y": y})
-    model = sfumato.release(table, schema, epsilon=5.0, ledger=None).model
+    model = sfumato.release(table, schema, epsilon=5.0, ledger=None, types="declared").model
     assert model.dependence("same", "y") > 0.8
     assert model.dependence("other", "y") < 0.05
     assert model.dependence("y", "same") == pytest.approx(model.dependence("same", "y"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.sources.spark_session import check_java, session
+from sfumato.trusted.sources.spark_session import check_java, session
 from tests.sources.filled import cells, kind, opened, people, reference
 from tests.sources.servers import running_server, server
 

@@ -4,13 +4,13 @@ from contextlib import ExitStack
 
 import pytest
 
-from sfumato.encoding import Encoder
 from sfumato.errors import DataError
-from sfumato.mechanisms.tables.grids import fine_grid
-from sfumato.schema import Schema
-from sfumato.sources.databases import of_database
-from sfumato.sources.memory import MemorySource
-from sfumato.statistics import Cells
+from sfumato.fitting.mechanisms.tables.grids import fine_grid
+from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources.databases import of_database
+from sfumato.trusted.sources.memory import MemorySource
+from sfumato.trusted.statistics import Cells
 from tests.conftest import MIXED, make_table
 from tests.sources.filling import fill_duckdb, fill_server, fill_sqlite
 from tests.sources.postgresql_server import PASSWORD
@@ -47,7 +47,7 @@ def cells():
 
 @pytest.fixture(scope="module")
 def reference(cells):
-    return MemorySource(make_table(400), Schema.from_yaml(MIXED)).sum(cells)
+    return MemorySource(make_table(400), Schema.from_yaml(MIXED), declared=True).sum(cells)
 
 
 @pytest.fixture(params=KINDS)

@@ -23,15 +23,16 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 
 import sfumato
-from sfumato import custodian
-from sfumato.encoding import Header
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.privacy.ledger import Ledger
-from sfumato.schema import Schema
-from sfumato.statistics import Statistic
+from sfumato import api as custodian
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.encoding import Header
+from sfumato.trusted.ledger import Ledger
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.statistics import Statistic
 from tests.sources.filling import fill_duckdb, fill_server
 from tests.statistics.hunting import norm
 
@@ -139,7 +140,8 @@ class Store:
 
 
 STORES = [
-    Store("arrow"),
+    Store("arrow, declared", settings={"types": "declared"}),
+    Store("arrow read_csv", untyped=True, dates=False, persons=False),
     Store("parquet"),
     Store("parquet folder"),
     Store("csv", untyped=True),
@@ -214,7 +216,7 @@ def _read_csv(read: Any, rows: list[Row], schema: Schema, **settings: Any) -> An
 
 
 def _spark_csv(rows: list[Row], schema: Schema, folder: Path, request: Any) -> Any:
-    from sfumato.sources.spark_files import open_frame
+    from sfumato.trusted.sources.spark_files import open_frame
 
     request.getfixturevalue("spark")
     return open_frame(str(_csv(rows, schema, folder, csv.QUOTE_MINIMAL)), schema)
@@ -244,7 +246,10 @@ def _duckdb(rows: list[Row], schema: Schema, folder: Path) -> Any:
 
 
 _PUT: dict[str, Any] = {
-    "arrow": lambda rows, schema, *_: as_arrow(rows, schema),
+    "arrow, declared": lambda rows, schema, *_: as_arrow(rows, schema),
+    "arrow read_csv": lambda rows, schema, folder, _: pyarrow.csv.read_csv(
+        _csv(rows, schema, folder, csv.QUOTE_MINIMAL)
+    ),
     "parquet": lambda rows, schema, folder, _: _parquet(rows, schema, folder, 1),
     "parquet folder": lambda rows, schema, folder, _: _parquet(rows, schema, folder, 3),
     "csv": lambda rows, schema, folder, _: _csv(rows, schema, folder, csv.QUOTE_MINIMAL),

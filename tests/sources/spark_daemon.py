@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.encoding import Batch
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics.statistic import Block, register
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.statistics.statistic import Block, register
 
 TOKEN = "zx81canary"
 WAIT = 30

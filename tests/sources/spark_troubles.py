@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import DataError
-from sfumato.schema import Schema
-from sfumato.sources import open_source
-from sfumato.sources.spark import SparkSource
-from sfumato.sources.spark_session import session
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.sources.spark import SparkSource
+from sfumato.trusted.sources.spark_session import session
 from tests.conftest import MIXED, make_table
 from tests.sources.conftest import SHORT_LIVED
 from tests.sources.spark_daemon import TOKEN, Troubled
@@ -40,7 +40,7 @@ def make() -> pa.Table:
 
 
 def in_memory(schema: Schema, statistic: Troubled) -> bytes:
-    source = open_source(make(), schema, KEY)
+    source = open_source(make(), schema, KEY, declared=True)
     total = source.sum(statistic).tobytes()
     source.close()
     return total

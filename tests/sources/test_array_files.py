@@ -1,19 +1,25 @@
 """Numpy files: an array for each run of columns, or all columns in one."""
 
+import contextlib
+import zipfile
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import sfumato
 from sfumato.errors import DataError
-from sfumato.sources import open_source
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source
 from tests.mechanisms.test_subspace import NAMES, records, table, wide_schema
 
 SCHEMA = wide_schema()
 
 
 def answers(data, schema=SCHEMA):
-    made = sfumato.release(data, schema, epsilon=1, delta=1e-5, mechanism="subspace", ledger=None, seed=1)
+    made = sfumato.release(
+        data, schema, epsilon=1, delta=1e-5, mechanism="subspace", ledger=None, seed=1, types="declared"
+    )
     return [one.values for one in made.measurements]
 
 
@@ -45,15 +51,19 @@ def test_one_array_gives_what_the_table_gives(rows, tmp_path):
 def test_types_that_somebody_chose_come_back(rows, tmp_path):
     x, label, _ = rows
     np.savez(tmp_path / "a.npz", x=x.astype(np.float32), y=label)
-    made = sfumato.release(tmp_path / "a.npz", SCHEMA, epsilon=1, delta=1e-5, mechanism="subspace", ledger=None, seed=1)
+    made = sfumato.release(
+        tmp_path / "a.npz", SCHEMA, epsilon=1, delta=1e-5, mechanism="subspace", ledger=None, seed=1, types="declared"
+    )
     assert made.sample(3, frame="arrow").schema.field("x_0").type == pa.float32()
 
 
 def test_only_headers_are_read_before_a_sum(rows, tmp_path, monkeypatch):
     x, label, _ = rows
     np.savez(tmp_path / "a.npz", x=x, y=label)
-    monkeypatch.setattr("sfumato.sources.array_files.npy.read_array", lambda *_, **__: pytest.fail("a row was read"))
-    assert list(open_source(tmp_path / "a.npz", SCHEMA).header.types) == [*NAMES, "y"]
+    monkeypatch.setattr(
+        "sfumato.trusted.sources.array_files.npy.read_array", lambda *_, **__: pytest.fail("a row was read")
+    )
+    assert list(open_source(tmp_path / "a.npz", SCHEMA, declared=True).header.types) == [*NAMES, "y"]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +82,7 @@ def test_only_headers_are_read_before_a_sum(rows, tmp_path, monkeypatch):
 def test_what_does_not_fit_is_refused_before_anything_is_spent(tmp_path, arrays, message):
     np.savez(tmp_path / "a.npz", **arrays)
     with pytest.raises(DataError, match=message):
-        open_source(tmp_path / "a.npz", SCHEMA)
+        open_source(tmp_path / "a.npz", SCHEMA, declared=True)
 
 
 def test_a_file_without_records_takes_the_same_path(tmp_path):
@@ -94,13 +104,41 @@ def test_the_layout_of_an_array_does_not_matter(rows, tmp_path, order):
 def test_objects_are_never_loaded(tmp_path):
     np.savez(tmp_path / "a.npz", x=np.zeros((5, 30)), y=np.array([{"a": 1}] * 5, dtype=object))
     with pytest.raises(DataError, match="other things than numbers"):
-        open_source(tmp_path / "a.npz", SCHEMA)
+        open_source(tmp_path / "a.npz", SCHEMA, declared=True)
 
 
 @pytest.mark.parametrize("name", ["a.npz", "a.npy"])
 def test_what_is_no_numpy_file_is_refused(tmp_path, name):
     (tmp_path / name).write_bytes(b"nothing of the kind")
     with pytest.raises(DataError, match="cannot be read as a numpy file"):
-        open_source(tmp_path / name, SCHEMA)
+        open_source(tmp_path / name, SCHEMA, declared=True)
     with pytest.raises(DataError, match="does not exist"):
-        open_source(tmp_path / "missing.npz", SCHEMA)
+        open_source(tmp_path / "missing.npz", SCHEMA, declared=True)
+
+
+POINTS = [[0x61, 0, 0], [0x61, 0, 0x62], [0x61, 0, 0x63], [0xD800, 0, 0], [0xDFFF, 0, 0], [0x61, 0xD800, 0]]
+POINTS += [[0x7FFFFFFF, 0, 0], [0xFFFFFFFF, 0, 0], [0x110000, 0, 0], [0xFFFD, 0, 0], [0x10FFFF, 0xE000, 0], [0, 0, 0]]
+TEXTS = np.array(POINTS, np.uint32).view("<U3")[:, 0]
+WORDS = {"sfumato": 1, "name": "t", "columns": [{"name": "w", "type": "category", "values": ["b", "a", "\ufffd", "z"]}]}
+
+
+def test_what_no_text_can_hold_is_a_value_like_any_other_that_is_not_listed(tmp_path):
+    np.savez(tmp_path / "a.npz", w=TEXTS)
+    (batch,) = open_source(tmp_path / "a.npz", Schema.from_content(WORDS), declared=True).batches(("w",))
+    assert batch.codes["w"].tolist() == [1, *[3] * 8, 2, 3, 3]
+
+
+def test_each_text_is_a_person_of_its_own(tmp_path):
+    np.savez(tmp_path / "a.npz", w=np.full(len(TEXTS), "a"), who=TEXTS)
+    schema = Schema.from_content(WORDS | {"unit": {"column": "who", "records": 1}})
+    with contextlib.closing(open_source(tmp_path / "a.npz", schema, b"k", declared=True)) as source:
+        assert sum(batch.rows for batch in source.batches(("w",))) == len(TEXTS) - 1  # the empty one names nobody
+
+
+def test_text_without_room_for_a_character(tmp_path):
+    """As a header may declare it."""
+    header = b"{'descr': '<U0', 'fortran_order': False, 'shape': (3,), }".ljust(117) + b"\n"
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("w.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    (batch,) = open_source(tmp_path / "a.npz", Schema.from_content(WORDS), declared=True).batches(("w",))
+    assert batch.codes["w"].tolist() == [3, 3, 3]

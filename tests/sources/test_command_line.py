@@ -8,8 +8,8 @@ import pyarrow.parquet
 import pytest
 
 import sfumato
-from sfumato.privacy.ledger import Ledger
-from sfumato.sources.postgresql import PostgreSQL
+from sfumato.trusted.ledger import Ledger
+from sfumato.trusted.sources.postgresql import PostgreSQL
 from tests.conftest import MIXED, make_table
 from tests.sources.filling import fill_duckdb, fill_server, fill_sqlite
 from tests.sources.postgresql_server import PASSWORD
@@ -37,7 +37,7 @@ def sums(place) -> list[list[int]]:
 
 
 def from_memory() -> list[list[int]]:
-    made = sfumato.release(TABLE, sfumato.Schema.from_yaml(MIXED), epsilon=1, seed=1, ledger=None)
+    made = sfumato.release(TABLE, sfumato.Schema.from_yaml(MIXED), epsilon=1, seed=1, ledger=None, types="declared")
     return [item.values.tolist() for item in made.measurements]
 
 
@@ -145,7 +145,9 @@ def test_spark_reads_a_file(place, spark, schema):
     (place / "s.yaml").write_text(schema)
     done = release(place, place / "t.parquet", "--engine", "spark")
     assert done.exit_code == 0, done.output
-    expected = sfumato.release(TABLE, sfumato.Schema.from_yaml(schema), epsilon=1, seed=1, ledger=None)
+    expected = sfumato.release(
+        TABLE, sfumato.Schema.from_yaml(schema), epsilon=1, seed=1, ledger=None, types="declared"
+    )
     assert sums(place) == [item.values.tolist() for item in expected.measurements]
 
 

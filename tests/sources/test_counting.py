@@ -6,9 +6,10 @@ import warnings
 import numpy as np
 import pytest
 
-from sfumato.encoding import Batch
-from sfumato.sources.batches import alone, sum_of
-from sfumato.statistics import Cells, Grid
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps import Grid
+from sfumato.trusted.sources.batches import alone, sum_of
+from sfumato.trusted.statistics import Cells
 
 CELLS = Cells((("a",),), {"a": Grid.of_cells(np.arange(5))}, None)
 

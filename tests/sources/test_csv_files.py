@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.encoding import Encoder
-from sfumato.schema import Schema
-from sfumato.sources import csv_files, csv_records, open_source
-from sfumato.sources.places import Place
-from sfumato.statistics import Cells, Grid
+from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.feature_maps import Grid
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import csv_files, csv_records, open_source
+from sfumato.trusted.sources.locations import Place
+from sfumato.trusted.statistics import Cells
 
 SCHEMA = Schema.from_content(
     {
@@ -37,7 +38,7 @@ COUNTS = Cells((("a",), ("größe",)), GRIDS, None)
 
 def counts(path, text: bytes) -> list[int]:
     path.write_bytes(text)
-    return open_source(path, SCHEMA).sum(COUNTS)[:6].tolist()
+    return open_source(path, SCHEMA, declared=True).sum(COUNTS)[:6].tolist()
 
 
 HEAD = "a,größe\n".encode()
@@ -76,7 +77,7 @@ def test_a_header_alone_has_no_records(tmp_path, head):
 def test_in_a_file_of_one_column_an_empty_line_is_a_null(tmp_path):
     schema = Schema.from_content({**SCHEMA.to_content(), "columns": [SCHEMA.to_content()["columns"][0]]})
     (tmp_path / "t.csv").write_bytes(b"a\n1\n\n\n1\n")
-    total = open_source(tmp_path / "t.csv", schema).sum(Cells((("a",),), GRIDS, None))
+    total = open_source(tmp_path / "t.csv", schema, declared=True).sum(Cells((("a",),), GRIDS, None))
     assert total.tolist() == [2, 0, 0, 0, 0, 2]
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.sources.databases import Database, header_types
+from sfumato.trusted.sources.databases import Database, header_types
 from tests.conftest import make_table
 from tests.sources.filled import TOKEN, check_discreet
 from tests.sources.filling import fill_duckdb, fill_server, fill_sqlite

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from sfumato.errors import DataError, RequestError
-from sfumato.sources.databases import Database
-from sfumato.sources.sqlite_files import SQLite
+from sfumato.trusted.sources.databases import Database
+from sfumato.trusted.sources.sqlite_files import SQLite
 from tests.sources.filled import TOKEN, check_discreet
 from tests.sources.filling import fill_duckdb, fill_server, fill_sqlite
 from tests.sources.postgresql_server import PASSWORD, ROLE

@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.encoding import Encoder
-from sfumato.encoding.persons import persons
 from sfumato.errors import DataError, RequestError
-from sfumato.schema import Schema
-from sfumato.sources import sql
-from sfumato.sources.batches import ROWS_AT_ONCE
-from sfumato.sources.databases import Database, header_types, of_database
-from sfumato.sources.memory import MemorySource
+from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.encoding.persons import persons
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import sql
+from sfumato.trusted.sources.batches import ROWS_AT_ONCE
+from sfumato.trusted.sources.databases import Database, header_types, of_database
+from sfumato.trusted.sources.memory import MemorySource
 from tests.sources.filled import cells_of
 from tests.sources.filling import fill_duckdb, fill_server, fill_sqlite
 from tests.sources.postgresql_server import ROLE
@@ -44,7 +44,7 @@ class TestTheSameSum:
     def test_as_part_of_the_table_in_memory(self, people, opened, cells, table, schema):
         source = opened(Database(people, query="select * from people where ill = 'yes'"))
         part = table.filter(pa.compute.equal(table.column("ill"), "yes"))
-        assert np.array_equal(source.sum(cells), MemorySource(part, schema).sum(cells))
+        assert np.array_equal(source.sum(cells), MemorySource(part, schema, declared=True).sum(cells))
 
     def test_no_rows(self, people, opened, cells):
         assert not opened(Database(people, query="select * from people where 1 = 0")).sum(cells).any()
@@ -319,7 +319,9 @@ class TestHeaders:
         source = opened(Database(people, query="select * from people"))
         asked = []
         for module in ("postgresql", "sqlite_files", "duckdb_files"):
-            monkeypatch.setattr(f"sfumato.sources.{module}.select", lambda *a: asked.append(a) or sql.select(*a))
+            monkeypatch.setattr(
+                f"sfumato.trusted.sources.{module}.select", lambda *a: asked.append(a) or sql.select(*a)
+            )
         assert sum(batch.num_rows for batch in source.records(("age", "not_in_the_schema"))) == 400
         assert asked == [(['"age"', f'"not_in_the_schema"{"::text" if "postgresql" in people else ""}'], asked[0][1])]
 

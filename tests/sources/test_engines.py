@@ -12,8 +12,8 @@ import pyarrow.parquet
 import pytest
 
 import sfumato
-from sfumato.sources import open_source
-from sfumato.verification import verify
+from sfumato.artefact.verify import verify
+from sfumato.trusted.sources import open_source
 from tests.mechanisms.every import every_case
 from tests.sources.filling import fill_duckdb, fill_server, fill_sqlite
 from tests.sources.test_sources import as_csv
@@ -32,7 +32,7 @@ CASES = {
 def asked(name: str) -> list[tuple[Any, bytes]]:
     """What a release from memory asks for, and the sums that it gets."""
     case = CASES[name]
-    with closing(open_source(case.table, case.schema, KEY)) as source:
+    with closing(open_source(case.table, case.schema, KEY, declared=True)) as source:
         return [(item.statistic, source.sum(item.statistic).tobytes()) for item in case.release().measurements]
 
 
@@ -75,7 +75,7 @@ def _marked(name: str, place: str) -> Any:
 @pytest.mark.parametrize(("name", "place"), [_marked(name, place) for name in CASES for place in PLACES])
 def test_every_place_gives_the_same_sums(name, place, stored):
     case = CASES[name]
-    with closing(open_source(stored(case.table, place), case.schema, KEY)) as source:
+    with closing(open_source(stored(case.table, place), case.schema, KEY, declared=True)) as source:
         for statistic, expected in asked(name):
             assert source.sum(statistic).tobytes() == expected, statistic.title
 

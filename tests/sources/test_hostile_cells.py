@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from sfumato.encoding import Encoder
-from sfumato.mechanisms.tables.grids import fine_grid
-from sfumato.schema import Schema
-from sfumato.sources import open_source
-from sfumato.sources.databases import Database
-from sfumato.statistics import Cells
+from sfumato.fitting.mechanisms.tables.grids import fine_grid
+from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.sources.databases import Database
+from sfumato.trusted.statistics import Cells
 from tests.encoding.test_values import HOSTILE, VALUES
 
 SCHEMA = Schema.from_yaml("""
@@ -124,3 +124,22 @@ def test_bytes_that_are_no_text_in_a_column_of_text(tmp_path):
 def test_columns_of_every_numpy_type(kind):
     frame = pd.DataFrame({name: np.array([0, 1, 1]).astype(kind) for name in NAMES})
     assert open_source(frame, SCHEMA).sum(EACH).sum() == 3 * len(NAMES)
+
+
+DECIMALS = {  # and the largest integer that fits into the bytes that Parquet has for so many digits
+    pa.decimal32(5, 2): 2**23 - 1,
+    pa.decimal64(12, 2): 2**47 - 1,
+    pa.decimal128(5, 2): 2**23 - 1,
+    pa.decimal256(76, 2): 2**255 - 1,
+}
+
+
+@pytest.mark.parametrize("storage", DECIMALS, ids=str)
+def test_decimals_beyond_the_digits_that_a_file_declares(tmp_path, storage):
+    width, largest = storage.byte_width, DECIMALS[storage]
+    content = b"".join(one.to_bytes(width, "little", signed=True) for one in (100, largest, -largest - 1))
+    beyond = pa.Array.from_buffers(storage, 3, [None, pa.py_buffer(content)])
+    pyarrow.parquet.write_table(pa.table(dict.fromkeys((*NAMES, "who"), beyond)), tmp_path / "t.parquet")
+    assert open_source(tmp_path / "t.parquet", SCHEMA).sum(EACH).sum() == 3 * len(NAMES)
+    with contextlib.closing(open_source(tmp_path / "t.parquet", PEOPLE, b"k")) as source:
+        assert source.sum(EACH).sum() == 3 * len(NAMES)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.schema import Schema
-from sfumato.sources.lottery import Lottery, chosen
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources.contribution_bounding import Lottery, chosen
 
 SCHEMA = Schema.from_yaml("""
 {sfumato: 1, name: t, target: ill, columns: [

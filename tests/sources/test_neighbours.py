@@ -11,10 +11,10 @@ from unittest import mock
 
 import pytest
 
-from sfumato.encoding import reading
-from sfumato.mechanisms import tables
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.sources import memory
+from sfumato.fitting.mechanisms.tables import release as tables
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.encoding import reading
+from sfumato.trusted.sources import memory
 from tests.sources.neighbours import (
     FITTING,
     HOSTILE,
@@ -101,4 +101,4 @@ def test_a_count_that_is_told_is_seen(tmp_path, request, monkeypatch):
 
     monkeypatch.setattr(memory.MemorySource, "close", close)
     with pytest.raises(AssertionError):
-        check("arrow", tmp_path, request)
+        check("arrow, declared", tmp_path, request)

@@ -14,14 +14,16 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from sfumato.encoding import Encoder
 from sfumato.errors import DataError
-from sfumato.mechanisms.tables.grids import fine_grid
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.schema import Schema
-from sfumato.sources import lottery, open_source, people
-from sfumato.sources.databases import Database
-from sfumato.statistics import Cells
+from sfumato.fitting.mechanisms.tables.grids import fine_grid
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import bounded_source as people
+from sfumato.trusted.sources import contribution_bounding as lottery
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.sources.databases import Database
+from sfumato.trusted.statistics import Cells
 from tests.conftest import MIXED, in_pandas, make_table
 from tests.sources.test_sources import as_csv
 from tests.statistics.hunting_persons import ID, hunted, move, owned, total
@@ -73,11 +75,13 @@ def storages(table, folder):
     for part in range(7):
         pyarrow.parquet.write_table(shuffled.slice(130 * part, 130), folder / "many" / f"{part}.parquet")
     pyarrow.csv.write_csv(as_csv(table), folder / "one.csv")
+    floats = table.set_column(table.column_names.index(ID), ID, numbers.cast(pa.float64()))
+    pyarrow.parquet.write_table(floats, folder / "floats.parquet")
     return {
         "shuffled": shuffled,
         "ids as numbers": table.set_column(table.column_names.index(ID), ID, numbers),
         "pandas": in_pandas(table),
-        "ids as floats": table.set_column(table.column_names.index(ID), ID, numbers.cast(pa.float64())),
+        "ids as floats": folder / "floats.parquet",
         "parquet": folder / "one.parquet",
         "folder": folder / "many",
         "csv": folder / "one.csv",
@@ -109,15 +113,15 @@ def test_numpy_files_name_persons_in_an_array_of_their_own(tmp_path):
     np.save(tmp_path / "c.npy", x)
     for name, message in (("b.npz", "no array 'who', which says whose"), ("c.npy", "cannot say whose record")):
         with pytest.raises(DataError, match=message):
-            open_source(tmp_path / name, schema)
+            open_source(tmp_path / name, schema, declared=True)
 
 
 def test_an_id_that_is_not_there_or_cannot_be_read_is_refused(table):
     with pytest.raises(DataError, match="has no column 'person'"):
-        open_source(table.drop_columns([ID]), SCHEMA)
+        open_source(table.drop_columns([ID]), SCHEMA, declared=True)
     times = table.set_column(table.column_names.index(ID), ID, table.column("seen"))
     with pytest.raises(DataError, match=r"'person' as timestamp.*cannot tell persons apart"):
-        open_source(times, SCHEMA)
+        open_source(times, SCHEMA, declared=True)
 
 
 WHO = Schema.from_yaml("""
@@ -213,7 +217,7 @@ def test_what_does_not_fit_into_memory_goes_to_a_file_without_a_name(table, monk
     whole = total(CELLS, SCHEMA, table, b"key")
     monkeypatch.setattr(people, "_IN_MEMORY", 10)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    source = open_source(table, SCHEMA, b"key")
+    source = open_source(table, SCHEMA, b"key", declared=True)
     assert source.sum(CELLS).tobytes() == whole.tobytes()
     assert source.sum(CELLS).tobytes() == whole.tobytes()
     assert source._kept._rolled
@@ -222,7 +226,7 @@ def test_what_does_not_fit_into_memory_goes_to_a_file_without_a_name(table, monk
 
 
 def test_the_records_are_read_once(table, monkeypatch):
-    source = open_source(table, SCHEMA)
+    source = open_source(table, SCHEMA, declared=True)
     reads = []
     monkeypatch.setattr(
         source._source, "records", lambda names, real=source._source.records: reads.append(1) or real(names)
@@ -266,7 +270,7 @@ def test_the_mutant_that_chooses_anew_for_every_part_is_caught(monkeypatch):
     monkeypatch.setattr(
         people.PeopleSource, "_winners", lambda self, tickets: pa.Table.from_batches(people._read(tickets))
     )
-    monkeypatch.setattr("sfumato.sources.memory.ROWS_AT_ONCE", 100)
+    monkeypatch.setattr("sfumato.trusted.sources.memory.ROWS_AT_ONCE", 100)
     with pytest.raises(AssertionError):
         check_a_crowd(1_000)
 

@@ -7,13 +7,13 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from sfumato.encoding import Encoder
 from sfumato.errors import DataError, RequestError
-from sfumato.mechanisms.tables.grids import fine_grid
-from sfumato.sources import open_source
-from sfumato.sources.files import header_types
-from sfumato.sources.places import Place, is_address, refuse_credentials, shown
-from sfumato.statistics import Cells
+from sfumato.fitting.mechanisms.tables.grids import fine_grid
+from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.sources.files import header_types
+from sfumato.trusted.sources.locations import Place, is_address, refuse_credentials, shown
+from sfumato.trusted.statistics import Cells
 from tests.sources.test_sources import as_csv
 
 
@@ -38,9 +38,9 @@ def folder(tmp_path, table):
 
 @pytest.mark.parametrize("name", ["rows", "one.csv", "one.csv.gz"])
 def test_an_address_and_a_path_lead_to_the_same_records(folder, schema, cells, table, name):
-    expected = open_source(table, schema).sum(cells)
+    expected = open_source(table, schema, declared=True).sum(cells)
     for where in (folder / name, f"file://{folder / name}"):
-        assert np.array_equal(open_source(where, schema).sum(cells), expected)
+        assert np.array_equal(open_source(where, schema, declared=True).sum(cells), expected)
     assert set(header_types(f"file://{folder / name}")) == set(table.column_names)
 
 
@@ -51,7 +51,8 @@ def test_hidden_folders_hide_what_is_in_them(folder):
 
 def test_a_hidden_folder_that_is_named_is_read(folder, schema, cells, table):
     assert np.array_equal(
-        open_source(folder / "rows" / ".old", schema).sum(cells), open_source(table, schema).sum(cells)
+        open_source(folder / "rows" / ".old", schema, declared=True).sum(cells),
+        open_source(table, schema, declared=True).sum(cells),
     )
 
 
@@ -73,7 +74,7 @@ def test_a_hidden_folder_that_is_named_is_read(folder, schema, cells, table):
 )
 def test_an_address_holds_no_secret(address, schema):
     with pytest.raises(RequestError, match=r"holds a password or key, .* leave it out") as refused:
-        open_source(address, schema)
+        open_source(address, schema, declared=True)
     assert "topsecret" not in str(refused.value)
 
 
@@ -91,7 +92,11 @@ NEARLY = [
 
 @pytest.mark.parametrize("where", NEARLY, ids=range(len(NEARLY)))
 def test_what_is_nearly_an_address_is_no_path_to_be_quoted(where, schema):
-    for work in (lambda: open_source(where, schema), lambda: header_types(where), lambda: refuse_credentials(where)):
+    for work in (
+        lambda: open_source(where, schema, declared=True),
+        lambda: header_types(where),
+        lambda: refuse_credentials(where),
+    ):
         with pytest.raises(RequestError, match="is no path here, and looks like the address of a server") as refused:
             work()
         assert "topsecret" not in str(refused.value)
@@ -99,13 +104,13 @@ def test_what_is_nearly_an_address_is_no_path_to_be_quoted(where, schema):
 
 
 def test_a_path_may_look_odd(folder, schema, cells, table):
-    expected = open_source(table, schema).sum(cells)
+    expected = open_source(table, schema, declared=True).sum(cells)
     for name in ("key=3", "a:b@c", "x password=1"):
         odd = (folder / "rows").rename(folder / name)
-        assert np.array_equal(open_source(str(odd), schema).sum(cells), expected)
+        assert np.array_equal(open_source(str(odd), schema, declared=True).sum(cells), expected)
         odd.rename(folder / "rows")
     with pytest.raises(DataError, match=r"rows/key=3/token=4 does not exist"):
-        open_source("rows/key=3/token=4", schema)
+        open_source("rows/key=3/token=4", schema, declared=True)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +137,7 @@ def test_errors_quote_neither_user_nor_options():
 @pytest.mark.parametrize("address", ["nowhere://bucket/rows", "ftp://host/rows.csv"])
 def test_an_address_of_no_known_kind_is_refused(address, schema):
     with pytest.raises(DataError, match="cannot be reached"):
-        open_source(address, schema)
+        open_source(address, schema, declared=True)
 
 
 def test_what_is_an_address():

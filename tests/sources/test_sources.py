@@ -13,12 +13,12 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
-from sfumato.encoding import Batch, Encoder
 from sfumato.errors import DataError
-from sfumato.mechanisms.tables.grids import fine_grid
-from sfumato.schema import Schema
-from sfumato.sources import files, open_source
-from sfumato.statistics import Cells
+from sfumato.fitting.mechanisms.tables.grids import fine_grid
+from sfumato.trusted.encoding import Batch, Encoder
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import files, open_source
+from sfumato.trusted.statistics import Cells
 from tests.conftest import in_pandas, make_table
 
 
@@ -84,16 +84,16 @@ def test_every_storage_gives_the_same_sum_to_the_bit(storages, schema, cells):
 def check_any_partition_gives_the_same_sum(folder, schema, statistic) -> None:
     """Threat 4: the same bits for 1, 2, 7 and 16 files, any row groups and any order of the rows."""
     table = make_table(400)
-    whole = open_source(table, schema).sum(statistic)
+    whole = open_source(table, schema, declared=True).sum(statistic)
     backwards = table.take(pa.array(np.arange(400)[::-1]))
-    assert open_source(backwards, schema).sum(statistic).tobytes() == whole.tobytes()
+    assert open_source(backwards, schema, declared=True).sum(statistic).tobytes() == whole.tobytes()
     for parts in (1, 2, 7, 16):
         place = folder / str(parts)
         place.mkdir()
         for number, (start, stop) in enumerate(itertools.pairwise(np.linspace(0, 400, parts + 1).astype(int))):
             part = table.slice(start, stop - start)
             pyarrow.parquet.write_table(part, place / f"{number}.parquet", row_group_size=1 + number * 3)
-        assert open_source(place, schema).sum(statistic).tobytes() == whole.tobytes()
+        assert open_source(place, schema, declared=True).sum(statistic).tobytes() == whole.tobytes()
 
 
 def test_any_partition_gives_the_same_sum(tmp_path, schema, cells):
@@ -112,7 +112,7 @@ def test_a_float_sum_is_seen(tmp_path, schema, cells, monkeypatch):
         return total
 
     for module in ("batches", "memory"):
-        monkeypatch.setattr(f"sfumato.sources.{module}.sum_of", add_floats)
+        monkeypatch.setattr(f"sfumato.trusted.sources.{module}.sum_of", add_floats)
     with pytest.raises(AssertionError):
         check_any_partition_gives_the_same_sum(tmp_path, schema, cells)
 
@@ -120,13 +120,13 @@ def test_a_float_sum_is_seen(tmp_path, schema, cells, monkeypatch):
 def test_the_header_keeps_order_and_types_and_nothing_else(storages, schema):
     header = open_source(storages["pandas"], schema, declared=True).header
     assert list(header.types) == ["ill", "age", "job", "wage", "debt", "born", "seen", "member"]
-    assert set(open_source(storages["csv"], schema).header.types.values()) == {""}
-    assert open_source(storages["arrow dictionaries"], schema).header.types["job"] == "category"
+    assert set(open_source(storages["csv"], schema, declared=True).header.types.values()) == {""}
+    assert open_source(storages["arrow dictionaries"], schema, declared=True).header.types["job"] == "category"
 
 
 def test_a_file_is_read_anew_for_every_sum(tmp_path, schema, cells, table):
     pyarrow.parquet.write_table(table, tmp_path / "one.parquet")
-    source = open_source(tmp_path / "one.parquet", schema)
+    source = open_source(tmp_path / "one.parquet", schema, declared=True)
     assert np.array_equal(source.sum(cells), source.sum(cells))
 
 
@@ -149,7 +149,8 @@ def test_moments_of_96_bits_reach_as_far_as_others(tmp_path, groups):
     path = tmp_path / "old.parquet"
     pyarrow.parquet.write_table(table, path, row_group_size=4, use_deprecated_int96_timestamps=True)
     codes = [
-        [batch.codes["m"].tolist() for batch in open_source(data, OF_96_BITS).batches(("m",))] for data in (path, table)
+        [batch.codes["m"].tolist() for batch in open_source(data, OF_96_BITS, declared=True).batches(("m",))]
+        for data in (path, table)
     ]
     assert sorted(itertools.chain(*codes[0])) == sorted(itertools.chain(*codes[1]))
     assert files.header_types(path) == {"m": pa.timestamp("us")}
@@ -165,7 +166,7 @@ def test_only_named_columns_are_read(tmp_path, schema, cells, table, monkeypatch
 
     monkeypatch.setattr(files, "_read_parquet", spy)
     pyarrow.parquet.write_table(table, tmp_path / "one.parquet")
-    source = open_source(tmp_path / "one.parquet", schema)
+    source = open_source(tmp_path / "one.parquet", schema, declared=True)
     source.sum(Cells((("age",),), {"age": cells.grids["age"]}, None))
     assert asked == [("age",)]
 
@@ -174,29 +175,31 @@ class TestRefusedByTheHeader:
     def test_a_column_that_is_not_there(self, schema, table):
         with pytest.raises(DataError, match="the table has no column 'wage'; correct the schema"):
             open_source(
-                table.rename_columns([{"wage": "wages"}.get(name, name) for name in table.column_names]), schema
+                table.rename_columns([{"wage": "wages"}.get(name, name) for name in table.column_names]),
+                schema,
+                declared=True,
             )
 
     def test_a_column_that_is_there_twice(self, schema, table):
         with pytest.raises(DataError, match="more than one column 'age'"):
-            open_source(table.append_column("age", table.column("age")), schema)
+            open_source(table.append_column("age", table.column("age")), schema, declared=True)
         twice = pd.concat([table.to_pandas(), table.to_pandas()[["age"]]], axis=1)
         with pytest.raises(DataError, match="more than one column 'age'"):
-            open_source(twice, schema)
+            open_source(twice, schema, declared=True)
 
     def test_one_file_of_many_lacks_a_column(self, tmp_path, schema, table):
         pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
         pyarrow.parquet.write_table(table.drop(["age"]), tmp_path / "b.parquet")
         with pytest.raises(DataError, match=r"b\.parquet has no column 'age'"):
-            open_source(tmp_path, schema)
+            open_source(tmp_path, schema, declared=True)
 
     def test_a_type_that_cannot_hold_the_values(self, schema, table):
         lists = table.set_column(1, "age", pa.array([[1]] * 400))
         with pytest.raises(DataError, match=r"stores column 'age' as list.*cannot be read as integer"):
-            open_source(lists, schema)
+            open_source(lists, schema, declared=True)
         dates = table.set_column(1, "age", table.column("born"))
         with pytest.raises(DataError, match="'age' as date32"):
-            open_source(dates, schema)
+            open_source(dates, schema, declared=True)
 
     def test_a_polars_object(self, schema, table):
         frame = pl.from_arrow(table).with_columns(pl.Series("age", [object()] * 400, dtype=pl.Object))
@@ -206,36 +209,36 @@ class TestRefusedByTheHeader:
     @pytest.mark.parametrize("name", ["none.parquet", "none.csv", "nowhere"])
     def test_a_path_that_leads_nowhere(self, tmp_path, schema, name):
         with pytest.raises(DataError, match="does not exist"):
-            open_source(tmp_path / name, schema)
+            open_source(tmp_path / name, schema, declared=True)
 
     def test_a_folder_without_tables_or_with_two_kinds(self, tmp_path, schema, table):
         with pytest.raises(DataError, match=r"holds no \.parquet"):
-            open_source(tmp_path, schema)
+            open_source(tmp_path, schema, declared=True)
         pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
         pyarrow.csv.write_csv(as_csv(table), tmp_path / "b.csv")
         with pytest.raises(DataError, match="mixes CSV and Parquet"):
-            open_source(tmp_path, schema)
+            open_source(tmp_path, schema, declared=True)
 
     @pytest.mark.parametrize("content", [b"", b"not a table", b"PAR1\x00\x00PAR1"])
     def test_a_file_that_is_no_parquet(self, tmp_path, schema, content):
         (tmp_path / "bad.parquet").write_bytes(content)
         with pytest.raises(DataError, match="cannot be read as Parquet"):
-            open_source(tmp_path / "bad.parquet", schema)
+            open_source(tmp_path / "bad.parquet", schema, declared=True)
 
     def test_a_csv_that_has_no_header(self, tmp_path, schema):
         (tmp_path / "empty.csv").write_bytes(b"")
         with pytest.raises(DataError, match="no column 'age'"):
-            open_source(tmp_path / "empty.csv", schema)
+            open_source(tmp_path / "empty.csv", schema, declared=True)
         (tmp_path / "bad.csv.gz").write_bytes(b"not packed")
         with pytest.raises(DataError, match="cannot be read as CSV"):
-            open_source(tmp_path / "bad.csv.gz", schema)
+            open_source(tmp_path / "bad.csv.gz", schema, declared=True)
 
     def test_another_kind_of_file_or_thing(self, tmp_path, schema):
         (tmp_path / "a.xlsx").write_bytes(b"")
         with pytest.raises(DataError, match=r"neither \.parquet"):
-            open_source(tmp_path / "a.xlsx", schema)
+            open_source(tmp_path / "a.xlsx", schema, declared=True)
         with pytest.raises(DataError, match="a dict cannot be released"):
-            open_source({"age": [1]}, schema)
+            open_source({"age": [1]}, schema, declared=True)
 
 
 def test_lines_that_are_no_records_are_left_out(tmp_path, schema, cells, table):
@@ -250,13 +253,15 @@ def test_lines_that_are_no_records_are_left_out(tmp_path, schema, cells, table):
         "".join([*good[:200], "only,three,fields\n", ",".join(["x"] * (columns + 3)) + "\n", *good[200:]])
     )
     assert np.array_equal(
-        open_source(tmp_path / "ragged.csv", schema).sum(cells), open_source(tmp_path / "good.csv", schema).sum(cells)
+        open_source(tmp_path / "ragged.csv", schema, declared=True).sum(cells),
+        open_source(tmp_path / "good.csv", schema, declared=True).sum(cells),
     )
     odd = good[1].encode().replace(b'"secret 0"', b'"two\nlines and \xff\xfe"')
     assert odd != good[1].encode()
     (tmp_path / "odd.csv").write_bytes("".join(good[:1]).encode() + odd + "".join(good[2:]).encode())
     assert np.array_equal(
-        open_source(tmp_path / "odd.csv", schema).sum(cells), open_source(tmp_path / "good.csv", schema).sum(cells)
+        open_source(tmp_path / "odd.csv", schema, declared=True).sum(cells),
+        open_source(tmp_path / "good.csv", schema, declared=True).sum(cells),
     )
 
 
@@ -275,6 +280,6 @@ def test_files_that_break_while_they_are_read_say_nothing(tmp_path, schema, cell
     data[4:60_000] = b"\xee" * (60_000 - 4)
     path.write_bytes(data)
     with pytest.raises(DataError, match="could not be read to its end") as error:
-        open_source(path, schema).sum(cells)
+        open_source(path, schema, declared=True).sum(cells)
     assert error.value.__context__ is None
     assert error.value.__cause__ is None

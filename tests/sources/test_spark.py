@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.encoding import Encoder
 from sfumato.errors import DataError
-from sfumato.mechanisms.tables.grids import fine_grid
-from sfumato.schema import Schema
-from sfumato.sources import open_source, spark_session
-from sfumato.sources.spark import SparkSource, is_frame
-from sfumato.statistics import Cells, Stacked, size_of
+from sfumato.fitting.mechanisms.tables.grids import fine_grid
+from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source, spark_session
+from sfumato.trusted.sources.spark import SparkSource, is_frame
+from sfumato.trusted.statistics import Cells, Stacked, size_of
 from tests import test_mixture_release
 from tests.conftest import MIXED, make_table
 from tests.mechanisms import test_subspace
@@ -40,7 +40,7 @@ def in_parts(spark, table: pa.Table, parts: int):
 
 
 def in_memory(table: pa.Table, statistic, schema: Schema = SCHEMA) -> bytes:
-    source = open_source(table, schema, KEY)
+    source = open_source(table, schema, KEY, declared=True)
     total = source.sum(statistic).tobytes()
     source.close()
     return total
@@ -122,7 +122,7 @@ class TestReleases:
 
     def check(self, spark, table, schema, **settings):
         """Every measurement of a seeded release is the same; with public features they depend on the order of rows."""
-        settings |= {"seed": 1, "ledger": None}
+        settings |= {"seed": 1, "ledger": None, "types": "declared"}
         ours = sfumato.release(spark.createDataFrame(table).coalesce(1), schema, **settings)
         theirs = sfumato.release(table, schema, **settings)
         assert len(ours.measurements) == len(theirs.measurements) > 1
@@ -214,7 +214,7 @@ def test_batches_are_the_codes_in_order(spark, table):
     names = ("wage", "ill")
     source = SparkSource(spark.createDataFrame(table).coalesce(1), SCHEMA, KEY)
     (mine,), (again,) = list(source.batches(names)), list(source.batches(names))
-    (theirs,) = open_source(table, SCHEMA).batches(names)
+    (theirs,) = open_source(table, SCHEMA, declared=True).batches(names)
     assert mine.rows == theirs.rows == 400
     for name in names:
         assert mine.codes[name].dtype == theirs.codes[name].dtype
@@ -245,7 +245,7 @@ class TestRefused:
         frame = spark.createDataFrame(table).selectExpr(*others, *change)
         before = jobs(spark)
         with pytest.raises(DataError, match=message):
-            open_source(frame, SCHEMA)
+            open_source(frame, SCHEMA, declared=True)
         assert jobs(spark) == before
 
     def test_an_id_that_cannot_tell_persons_apart(self, spark, table):
@@ -317,7 +317,7 @@ class TestStarting:
         (tmp_path / "java").write_text("""#!/bin/sh\necho 'version "17"' >&2\n[ "$1" = -version ]\n""")
         (tmp_path / "java").chmod(0o755)
         environment = {name: value for name, value in os.environ.items() if name not in ("JAVA_HOME", "PYTHONPATH")}
-        code = "from sfumato.sources.spark_session import session; session()"
+        code = "from sfumato.trusted.sources.spark_session import session; session()"
         told = subprocess.run(
             [sys.executable, "-c", code],
             env={**environment, "PATH": f"{tmp_path}:{os.defpath}"},
@@ -336,7 +336,7 @@ class TestStarting:
         assert spark_session.session() is spark
 
     def test_pyspark_is_not_loaded_unless_it_is_asked_for(self):
-        code = "import sys, sfumato.cli, sfumato.sources.spark_files; sys.exit('pyspark' in sys.modules)"
+        code = "import sys, sfumato.cli.app, sfumato.trusted.sources.spark_files; sys.exit('pyspark' in sys.modules)"
         subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.sources.spark_session import check_java
+from sfumato.trusted.sources.spark_session import check_java
 from tests.sources.conftest import SHORT_LIVED
 
 TOKEN = "zx81canary"

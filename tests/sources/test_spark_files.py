@@ -9,8 +9,8 @@ import pyarrow.parquet
 import pytest
 
 from sfumato.errors import DataError, RequestError
-from sfumato.sources import open_source
-from sfumato.sources.spark_files import open_frame
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.sources.spark_files import open_frame
 from tests.sources import test_csv_files
 from tests.sources.test_sources import MOMENTS, OF_96_BITS, as_csv
 from tests.sources.test_spark import SCHEMA, SHORT, in_memory
@@ -63,20 +63,24 @@ def folder(tmp_path, table):
 
 @pytest.mark.parametrize("name", ["one.parquet", "many [1] {a}", "one.csv", "one.csv.gz", "bom.csv", "one.TSV", "csvs"])
 def test_are_read_as_without_spark(spark, folder, table, name):
-    source = open_source(open_frame(str(folder / name), SCHEMA), SCHEMA)
+    source = open_source(open_frame(str(folder / name), SCHEMA), SCHEMA, declared=True)
     assert source.sum(SHORT).tobytes() == in_memory(table, SHORT)
-    local = open_source(folder / name, SCHEMA).header.types
+    local = open_source(folder / name, SCHEMA, declared=True).header.types
     assert list(source.header.types) == list(local)
 
 
 def test_wild_cards_and_addresses_are_those_of_spark(spark, folder, table):
     for where in (f"file://{folder}/one.parq*", f"file:{folder}/one.csv"):
-        assert open_source(open_frame(where, SCHEMA), SCHEMA).sum(SHORT).tobytes() == in_memory(table, SHORT)
+        assert open_source(open_frame(where, SCHEMA), SCHEMA, declared=True).sum(SHORT).tobytes() == in_memory(
+            table, SHORT
+        )
 
 
 def test_a_table_of_the_catalog(spark, table):
     spark.createDataFrame(table).createOrReplaceTempView("patients")
-    assert open_source(open_frame("patients", SCHEMA), SCHEMA).sum(SHORT).tobytes() == in_memory(table, SHORT)
+    assert open_source(open_frame("patients", SCHEMA), SCHEMA, declared=True).sum(SHORT).tobytes() == in_memory(
+        table, SHORT
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,7 +102,7 @@ def test_moments_of_96_bits_are_read_as_without_spark(spark, tmp_path):
     table = pa.table({"m": pa.array(MOMENTS, pa.timestamp("us"))})
     path = str(tmp_path / "old.parquet")
     pyarrow.parquet.write_table(table, path, use_deprecated_int96_timestamps=True)
-    sources = [open_source(data, OF_96_BITS) for data in (path, open_frame(path, OF_96_BITS))]
+    sources = [open_source(data, OF_96_BITS, declared=True) for data in (path, open_frame(path, OF_96_BITS))]
     local, spread = ([batch.codes["m"].tolist() for batch in source.batches(("m",))] for source in sources)
     assert local == spread
 
@@ -135,5 +139,5 @@ def test_odd_lines_are_read_as_without_spark(spark, tmp_path, rows, same):
     """But for a field that goes on after its closing quote."""
     path, schema, statistic = tmp_path / "t.csv", test_csv_files.SCHEMA, test_csv_files.COUNTS
     path.write_bytes(test_csv_files.HEAD + rows)
-    total = open_source(open_frame(str(path), schema), schema).sum(statistic)
-    assert np.array_equal(total, open_source(path, schema).sum(statistic)) == same
+    total = open_source(open_frame(str(path), schema), schema, declared=True).sum(statistic)
+    assert np.array_equal(total, open_source(path, schema, declared=True).sum(statistic)) == same

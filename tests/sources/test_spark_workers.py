@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.sources import open_source, spark_workers
-from sfumato.sources.lottery import Lottery
+from sfumato.trusted.sources import open_source, spark_workers
+from sfumato.trusted.sources.contribution_bounding import Lottery
 from tests.conftest import make_table
 from tests.sources.test_spark import KEY, LONG, PEOPLE, SCHEMA, SHORT
 
@@ -29,7 +29,7 @@ def test_pieces_of_any_parts_add_up_to_the_sum(table, statistic):
     pieces = [piece for part in parted for piece in spark_workers.summed(content, read, iter(part))]
     (merged,) = spark_workers.merged(iter(pieces))
     total = np.concatenate([*spark_workers.added_up([merged]).values()])
-    assert total.tobytes() == open_source(table, SCHEMA).sum(statistic).tobytes()
+    assert total.tobytes() == open_source(table, SCHEMA, declared=True).sum(statistic).tobytes()
 
 
 def test_codes_of_records_and_of_codes_are_the_same(table):
@@ -37,7 +37,7 @@ def test_codes_of_records_and_of_codes_are_the_same(table):
     stored = partial(spark_workers.from_storage, TEXT, names)
     once = [*spark_workers.encoded(stored, iter(parts(table, names)))]
     twice = [*spark_workers.encoded(partial(spark_workers.from_codes, names), iter(once))]
-    (batch,) = open_source(table, SCHEMA).batches(names)
+    (batch,) = open_source(table, SCHEMA, declared=True).batches(names)
     assert once == twice
     assert np.array_equal(pa.Table.from_batches(once).column(0).to_numpy(), batch.codes["wage"])
 

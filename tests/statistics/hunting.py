@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sfumato.encoding import Batch
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics import Statistic
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.statistics import Statistic
 
 Codes = Mapping[str, int]  # how many codes each column has
 

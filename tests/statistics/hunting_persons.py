@@ -6,10 +6,10 @@ from contextlib import closing
 import numpy as np
 import pyarrow as pa
 
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.schema import Schema
-from sfumato.sources import open_source
-from sfumato.statistics import Statistic
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.statistics import Statistic
 from tests.statistics.hunting import norm
 
 ID = "person"

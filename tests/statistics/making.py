@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from sfumato.mechanisms.mixture.design import designed
-from sfumato.statistics import Boxes, ByRule, Leaves, Shells, Waves, Whitening
-from sfumato.statistics.bounded import BoundedMap
+from sfumato.fitting.mechanisms.mixture.design import designed
+from sfumato.trusted.feature_maps import Boxes, ByRule, Leaves, Shells, Waves, Whitening
+from sfumato.trusted.feature_maps.bounded_map import BoundedMap
 
 KINDS = ("waves", "even waves", "hampel", "lift", "shells", "boxes", "leaves")
 DIMENSIONS = (1, 2, 3, 5, 8)

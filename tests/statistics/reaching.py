@@ -5,9 +5,9 @@ All lengths are exact: squares of whole numbers that stay below 2**53.
 
 import numpy as np
 
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics.bounded import BoundedMap
-from sfumato.statistics.places import PLACE_BITS
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.feature_maps.bounded_map import BoundedMap
+from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 from tests.statistics.making import dimension_of
 
 END = 2**PLACE_BITS

@@ -4,12 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.encoding import Batch
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics import AtBounds, Distances, Places, RowSums, Scatter
-from sfumato.statistics import scatter as scatters
-from sfumato.statistics.bounded import UNIT
-from sfumato.statistics.clipping import clipped, lengths
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps import Places
+from sfumato.trusted.feature_maps.bounded_map import UNIT
+from sfumato.trusted.feature_maps.clipping import clipped, lengths
+from sfumato.trusted.statistics import AtBounds, Distances, RowSums, Scatter
+from sfumato.trusted.statistics import scatter as scatters
 
 Wide = AtBounds | Distances | RowSums | Scatter
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.encoding import Batch
-from sfumato.statistics import Statistic
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.statistics import Statistic
 
 
 def taken(batch: Batch, records: Sequence[int]) -> Batch:

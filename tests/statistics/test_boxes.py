@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.statistics import Boxes
-from sfumato.statistics.bounded import UNIT, map_from_content
+from sfumato.trusted.feature_maps import Boxes
+from sfumato.trusted.feature_maps.bounded_map import UNIT, map_from_content
 from tests.statistics.making import DIMENSIONS, a_map, a_whitening
 from tests.statistics.reaching import draw
 

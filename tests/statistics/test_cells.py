@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.encoding import Batch
 from sfumato.errors import BundleError
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics import Cells, Grid, Stacked, statistic_from_content
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps import Grid
+from sfumato.trusted.statistics import Cells, Stacked, statistic_from_content
 
 CODES = {"a": 4, "b": 50, "y": 3}
 GRIDS = {

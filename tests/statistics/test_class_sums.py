@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.encoding import Batch
 from sfumato.errors import BundleError
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.schema import Schema
-from sfumato.statistics import ByRule, ByTarget, ClassSums, Places, size_of, statistic_from_content
-from sfumato.statistics.bounded import UNIT
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps import ByRule, ByTarget, Places
+from sfumato.trusted.feature_maps.bounded_map import UNIT
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.statistics import ClassSums, size_of, statistic_from_content
 from tests.statistics.hunting import holds, hunt
 from tests.statistics.making import DIMENSIONS, KINDS, a_map, a_whitening
 from tests.statistics.reaching import draw
@@ -126,7 +127,7 @@ def test_any_order_and_any_split_give_the_same_sum(records, cuts, random, name):
 def test_more_records_than_fit_at_once_are_summed_exactly(name, monkeypatch):
     batch, order = batch_of(random_rows(30_000)), np.random.default_rng(0).permutation(30_000)
     whole = STATISTICS[name](batch)
-    monkeypatch.setattr("sfumato.statistics.class_sums._NUMBERS_AT_ONCE", 5_000)
+    monkeypatch.setattr("sfumato.trusted.statistics.class_sums._NUMBERS_AT_ONCE", 5_000)
     assert np.array_equal(STATISTICS[name](batch), whole)
     assert same_for_any_split(STATISTICS[name], batch, [1, 2, 17, 4_000, 29_999], order)
 

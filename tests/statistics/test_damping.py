@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.mechanisms.mixture.design import LEVELS, MOST_COLUMNS, designed, x_of
-from sfumato.statistics import Damping
+from sfumato.fitting.mechanisms.mixture.design import LEVELS, MOST_COLUMNS, designed, x_of
+from sfumato.trusted.feature_maps import Damping
 from tests.statistics.making import a_map, a_whitening
 
 NEAR = 1e-3  # how far straight lines are from the exponentials, at most

@@ -7,18 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.encoding import Batch
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics import Features, Gradient, Grid, Lookup, Softmax, statistic_from_content
-from sfumato.statistics.features import (
-    COEFFICIENT_UNIT,
-    DIRECTION_UNIT,
-    PSI_UNIT,
-    VALUE_UNIT,
-    contrasts,
-)
-from sfumato.statistics.gradient import UNIT
-from sfumato.statistics.packing import restore, share
+from sfumato.artefact.bundle import restore, share
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps import Features, Grid, Lookup, Softmax
+from sfumato.trusted.feature_maps.features import COEFFICIENT_UNIT, DIRECTION_UNIT, PSI_UNIT, VALUE_UNIT, contrasts
+from sfumato.trusted.statistics import Gradient, statistic_from_content
+from sfumato.trusted.statistics.gradient import UNIT
 from tests.statistics.hunting import holds, hunt
 
 CODES = {"a": 5, "b": 300, "label": 4}
@@ -126,7 +121,7 @@ def test_a_weight_without_the_largest_distance_is_caught():
 
 def test_a_vector_that_is_too_long_counts_for_nothing(monkeypatch):
     """Should floats err, the comparison in integers holds the bound."""
-    monkeypatch.setattr("sfumato.statistics.gradient._A_HAIR_LESS", 1.01)
+    monkeypatch.setattr("sfumato.trusted.statistics.gradient.A_HAIR_LESS", 1.01)
     assert hunt(gradient(2), Adjacency.ADD_REMOVE, CODES, "label", tries=300) <= UNIT
 
 
@@ -151,10 +146,10 @@ def test_content_that_is_shared_comes_back():
     statistic = gradient(3).to_content()
     parts: dict = {}
     content = {"all": [statistic, {"again": statistic}], "none": 1}
-    small = share(content, ["features"], parts)
+    small = share(content, parts)
     assert len(parts) == 1
     assert len(json.dumps(small)) < len(json.dumps(content)) / 2
-    assert restore(small, ["features"], parts) == content
+    assert restore(small, parts) == content
 
 
 def test_what_could_not_be_summed_exactly_is_refused():

@@ -6,9 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from sfumato.encoding import Batch
-from sfumato.statistics import Leaves
-from sfumato.statistics.bounded import UNIT, map_from_content
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps import Leaves
+from sfumato.trusted.feature_maps.bounded_map import UNIT, map_from_content
 from tests.statistics.making import DIMENSIONS, some_leaves
 from tests.statistics.reaching import END
 

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from sfumato.encoding import Batch
-from sfumato.statistics import ByRule, ByTarget
-from sfumato.statistics.parting import parting_from_content
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps import ByRule, ByTarget
+from sfumato.trusted.feature_maps.partition import parting_from_content
 from tests.statistics.making import DIMENSIONS, a_map, a_whitening
 from tests.statistics.reaching import draw
 

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from sfumato.encoding import Batch, Encoder
-from sfumato.schema import Schema
-from sfumato.statistics import Places
-from sfumato.statistics.places import PLACE_BITS
+from sfumato.trusted.encoding import Batch, Encoder
+from sfumato.trusted.feature_maps import Places
+from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
+from sfumato.trusted.schema import Schema
 
 END = 2**PLACE_BITS
 SCHEMA = Schema.from_yaml("""

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics import Hampel, Lift, Shells, Waves
-from sfumato.statistics.bounded import UNIT, Vectors, amplitude, whole
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.feature_maps import Hampel, Lift, Shells, Waves
+from sfumato.trusted.feature_maps.bounded_map import UNIT, Vectors, amplitude, whole
 from tests.statistics.making import DIMENSIONS, KINDS, STRENGTHS, a_map
 from tests.statistics.reaching import END, draw, farthest, squares, squares_apart
 
@@ -138,11 +138,11 @@ def test_cutting_two_vectors_to_whole_numbers_is_paid_for(width):
 @pytest.mark.parametrize("d", [2, 3, 5])
 def test_on_a_coarse_lattice_cutting_would_move_two_records_too_far_apart(d, monkeypatch):
     coarse = 32
-    for module in ("bounded", "scores"):
-        monkeypatch.setattr(f"sfumato.statistics.{module}.UNIT", coarse)
+    for module in ("bounded_map", "scores"):
+        monkeypatch.setattr(f"sfumato.trusted.feature_maps.{module}.UNIT", coarse)
     one = a_map("lift", d, 0.5)
     assert farthest((one, one), Adjacency.REPLACE, 20_000) <= math.sqrt(2) * coarse
-    monkeypatch.setattr("sfumato.statistics.scores.amplitude", lambda _: float(coarse))
+    monkeypatch.setattr("sfumato.trusted.feature_maps.scores.amplitude", lambda _: float(coarse))
     assert farthest((one, one), Adjacency.REPLACE, 20_000) > math.sqrt(2) * coarse
 
 

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.statistics import Damping, Hampel, Lift
-from sfumato.statistics.bounded import UNIT, amplitude, map_from_content
+from sfumato.trusted.feature_maps import Damping, Hampel, Lift
+from sfumato.trusted.feature_maps.bounded_map import UNIT, amplitude, map_from_content
 from tests.statistics.making import DIMENSIONS, STRENGTHS, a_map
 from tests.statistics.reaching import END, draw
 

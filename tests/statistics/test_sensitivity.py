@@ -5,8 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics import Cells, Grid, Slices, Stacked
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.feature_maps import Grid
+from sfumato.trusted.statistics import Cells, Slices, Stacked
 from tests.statistics.hunting import holds
 
 CODES = {"a": 5, "b": 1000, "c": 3, "label": 4}

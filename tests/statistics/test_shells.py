@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.statistics import Shells, Whitening
-from sfumato.statistics.bounded import UNIT, amplitude, map_from_content
+from sfumato.trusted.feature_maps import Shells, Whitening
+from sfumato.trusted.feature_maps.bounded_map import UNIT, amplitude, map_from_content
 from tests.statistics.making import DIMENSIONS, a_map
 from tests.statistics.reaching import END, draw, squares
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.encoding import Batch
-from sfumato.statistics import Grid, Slices, statistic_from_content
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps import Grid
+from sfumato.trusted.statistics import Slices, statistic_from_content
 from tests.statistics.splitting import same_for_any_split
 
 CODES = {"a": 4, "b": 50, "y": 3}

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.statistics.tally import tally
+from sfumato.trusted.statistics.tally import tally
 
 
 @given(st.lists(st.integers(0, 6)), st.sampled_from([np.int32, np.int64]))

@@ -9,13 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import map_coordinates
 
-from sfumato.encoding import Batch
 from sfumato.errors import BundleError
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.schema import Schema
-from sfumato.statistics import ByTarget, Distances, Places, RowSums, Scatter, Upright, View, statistic_from_content
-from sfumato.statistics.coordinates import coordinates_from_content
-from sfumato.statistics.upright import (
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps import ByTarget, Places, Upright, View
+from sfumato.trusted.feature_maps.alignment import (
     MOVES,
     Frame,
     Moves,
@@ -24,6 +22,9 @@ from sfumato.statistics.upright import (
     set_upright,
     upright_places,
 )
+from sfumato.trusted.feature_maps.coordinates import coordinates_from_content
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.statistics import Distances, RowSums, Scatter, statistic_from_content
 from tests.statistics.hunting import hunt
 from tests.statistics.splitting import same_for_any_split
 
@@ -184,7 +185,7 @@ def test_a_record_is_the_same_alone_and_in_company(monkeypatch):
     for n in range(0, 1_000, 41):
         alone = Batch(1, {name: codes[n : n + 1] for name, codes in batch.codes.items()})
         assert np.array_equal(UPRIGHT(alone)[:, 0], all_of_them[:, n])
-    monkeypatch.setattr("sfumato.statistics.upright._NUMBERS_AT_ONCE", 1_000)
+    monkeypatch.setattr("sfumato.trusted.feature_maps.alignment._NUMBERS_AT_ONCE", 1_000)
     assert np.array_equal(UPRIGHT(batch), all_of_them)
 
 

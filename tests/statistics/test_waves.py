@@ -7,8 +7,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from sfumato.statistics import Waves, waves
-from sfumato.statistics.bounded import UNIT, map_from_content
+from sfumato.trusted.feature_maps import Waves
+from sfumato.trusted.feature_maps import fourier_features as waves
+from sfumato.trusted.feature_maps.bounded_map import UNIT, map_from_content
 from tests.statistics.making import DIMENSIONS, a_map
 from tests.statistics.reaching import END, draw
 

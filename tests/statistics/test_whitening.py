@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.statistics import Whitening
+from sfumato.trusted.feature_maps import Whitening
 from tests.statistics.making import DIMENSIONS, a_whitening
 
 END = 2**21

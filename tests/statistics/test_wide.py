@@ -9,23 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.encoding import Batch
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.schema import Schema
-from sfumato.statistics import (
-    AtBounds,
-    ByTarget,
-    Distances,
-    Places,
-    RowSums,
-    Scatter,
-    Together,
-    View,
-    size_of,
-    statistic_from_content,
-)
-from sfumato.statistics import scatter as scatters
-from sfumato.statistics.bounded import UNIT
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps import ByTarget, Places, Together, View
+from sfumato.trusted.feature_maps.bounded_map import UNIT
+from sfumato.trusted.feature_maps.clipping import clipped
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.statistics import AtBounds, Distances, RowSums, Scatter, size_of, statistic_from_content
+from sfumato.trusted.statistics import scatter as scatters
 from tests.statistics.hunting import holds, hunt
 from tests.statistics.splitting import same_for_any_split
 
@@ -174,7 +165,7 @@ def test_any_order_and_any_split_give_the_same_sum(records, cuts, random, name):
 def test_more_records_than_fit_at_once_are_summed_exactly(name, monkeypatch):
     batch, order = batch_of(random_rows(20_000)), np.random.default_rng(0).permutation(20_000)
     whole = STATISTICS[name](batch)
-    monkeypatch.setattr("sfumato.statistics.view._NUMBERS_AT_ONCE", 7_000)
+    monkeypatch.setattr("sfumato.trusted.feature_maps.centred_projection._NUMBERS_AT_ONCE", 7_000)
     assert np.array_equal(STATISTICS[name](batch), whole)
     assert same_for_any_split(STATISTICS[name], batch, [1, 2, 17, 4_000, 19_999], order)
 
@@ -259,3 +250,9 @@ def test_titles_say_what_is_measured():
     assert "label" not in STATISTICS["scatter of all"].title
     assert STATISTICS["distances"].title == "distances of records in 6 directions, in 13 cells"
     assert STATISTICS["sums of all"].columns == NAMES
+
+
+def test_a_vector_that_rounding_made_too_long_counts_for_nothing(monkeypatch):
+    monkeypatch.setattr("sfumato.trusted.feature_maps.clipping.A_HAIR_LESS", 1.01)
+    z = np.array([[3.0, 0.1], [4.0, 0.2]])
+    assert np.array_equal(clipped(z, 1.0, 1_000) == 0, [[True, False], [True, False]])

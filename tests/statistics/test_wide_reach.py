@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sfumato.privacy.adjacency import Adjacency
-from sfumato.statistics import RowSums, Scatter
-from sfumato.statistics.clipping import clipped
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.feature_maps.clipping import clipped
+from sfumato.trusted.statistics import RowSums, Scatter
 from tests.statistics.reaching_wide import Hunt, farthest
 from tests.statistics.test_wide import CHANGES, PLACES, SEES_THE_LABEL, STATISTICS
 
@@ -38,6 +38,10 @@ def test_a_label_that_nothing_sees_moves_nothing(name):
 
 @pytest.mark.parametrize(("name", "adjacency"), CLIPPED)
 def test_the_search_sees_a_thousandth_too_much(name, adjacency, monkeypatch):
-    for module in ("sfumato.statistics.row_sums", "sfumato.statistics.scatter", "tests.statistics.reaching_wide"):
+    for module in (
+        "sfumato.trusted.statistics.clipped_sums",
+        "sfumato.trusted.statistics.scatter",
+        "tests.statistics.reaching_wide",
+    ):
         monkeypatch.setattr(f"{module}.clipped", lambda *args: np.trunc(1.001 * clipped(*args)))
     assert farthest(hunt_of(name), adjacency, 8_000) > STATISTICS[name].sensitivity(adjacency)

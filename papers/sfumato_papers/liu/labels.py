@@ -1,0 +1,50 @@
+"""Labels for records that have none: footnote 1 and remark 1 of the paper.
+
+Such a label is a function of everybody's features, so that one changed record may change the labels of others. The
+paper's neighbours, where one label changes and nothing else, know nothing of that.
+"""
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from sfumato_papers.liu.fitting import FloatArray, IntArray, check_records
+
+_RESTARTS, _ROUNDS = 10, 1_000
+
+
+def labels_by_kmeans(rng: np.random.Generator, X: FloatArray, classes: int) -> IntArray:  # noqa: N803
+    """Footnote 1: the nearest of `classes` centres, the best of ten starts. The largest class is 0."""
+    check_records(X)
+    search = _scikit_learn("cluster").KMeans(classes, n_init=_RESTARTS, random_state=_seed(rng))
+    return _by_size(search.fit_predict(X))
+
+
+def labels_by_em(rng: np.random.Generator, X: FloatArray, classes: int) -> IntArray:  # noqa: N803
+    """Remark 1: the component most responsible for a record, after expectation maximisation. The largest class is 0.
+
+    The paper says that frequencies of that method are to be discretised. Its neighbours change a label, so that it is
+    responsibilities which are discretised here: then each record has a label, and the frequencies (2a) lie in S (3).
+    """
+    check_records(X)
+    search = _scikit_learn("mixture").GaussianMixture(
+        classes, n_init=_RESTARTS, max_iter=_ROUNDS, random_state=_seed(rng)
+    )
+    return _by_size(search.fit(X).predict_proba(X).argmax(axis=1))
+
+
+def _scikit_learn(module: str) -> Any:
+    try:
+        return importlib.import_module(f"sklearn.{module}")
+    except ImportError:
+        raise ImportError('labels by clustering need scikit-learn: pip install "sfumato[sklearn]"') from None
+
+
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**31))
+
+
+def _by_size(labels: IntArray) -> IntArray:
+    rank: IntArray = np.argsort(np.argsort(-np.bincount(labels), kind="stable"))
+    return rank[labels]

@@ -1,0 +1,116 @@
+"""What a custodian runs: from a private table and a schema to a release."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from sfumato.artefact.release import Release
+from sfumato.artefact.statement import PrivacyStatement, hash_contents
+from sfumato.errors import RequestError
+from sfumato.fitting.mechanisms.registry import MECHANISMS
+from sfumato.fitting.mechanisms.subspace.plan import is_wide
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.curator import Curator
+from sfumato.trusted.noise import SecureNoise, SeededNoise
+from sfumato.trusted.privacy_filter import Purse
+from sfumato.trusted.reservation import Book, Reservation
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source
+
+Mechanism = Literal["auto", "tables", "mixture", "subspace", "slices"]
+DEFAULT_DELTA = 1e-6
+
+
+def release(
+    data: Any,
+    schema: Schema | str | Path,
+    *,
+    epsilon: float,
+    delta: float = DEFAULT_DELTA,
+    mechanism: Mechanism = "auto",
+    adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
+    ledger: Book = "default",
+    types: Literal["declared"] | None = None,
+    components: int | None = None,
+    seed: int | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Release:
+    """Release the distribution of a private table.
+
+    data        a path to Parquet or CSV, or a folder of them, here or in the cloud, or to .npz or .npy; an Arrow table
+                or dataset; a pandas, polars or Spark frame; a table or query of a `sfumato.Database`
+    schema      the public knowledge of the table, or the path of its YAML file
+    epsilon, delta   the whole budget; nothing is spent on the side
+    mechanism   "tables"; "mixture", Gaussians for up to 32 numeric columns; "subspace", Gaussians for hundreds of them;
+                "slices", histograms along directions, for generators to train on;
+                or "auto": a subspace for 64 numeric columns or more with one category at most, as target, else tables
+    adjacency   "add-remove" (one record more or less), "replace" or "label"
+    components  how many Gaussians a mixture without a category as target gets; by default as many as the data bear out
+    types       of a pandas or polars frame: "declared" says that you set the type of every column yourself, so that the
+                rows did not decide it. Else only columns that inference cannot change are accepted, see docs/values.md
+    ledger      where the spending is written down: by default the user's ledger (`$SFUMATO_LEDGER`); None: nowhere
+    seed        for tests and studies: the release is then marked "seeded: not private" for good
+    progress    called with a few words when a stage begins
+
+    Formal guarantees
+        The release is (epsilon, delta)-differentially private for one change of the adjacency: it is a function of
+        measurements that went through the curator, whose costs add up to the budget at most, and of public values.
+        Unless it is seeded.
+    Edge cases
+        Bad input raises an error of `sfumato.errors` before anything is reserved or read. Whatever the rows hold - none
+        at all, nulls, infinities, values that are not in the schema - is no error: the same path, the same spend, the
+        same type. Whatever stops it later - storage that breaks, Ctrl-C - carries a note that the spend counts.
+    """
+    schema = schema if isinstance(schema, Schema) else Schema.load(schema)
+    adjacency = _checked(schema, mechanism, adjacency, types)
+    budget = Budget(epsilon, delta, schema.unit.records if schema.unit else 1)
+    chosen = ("subspace" if is_wide(schema) else "tables") if mechanism == "auto" else mechanism
+    if components is not None and chosen != "mixture":
+        raise RequestError("components are for mechanism mixture; leave them out")
+    settings = {} if components is None else {"components": components}
+    plan = MECHANISMS[chosen].plan(schema, budget, adjacency, settings)
+    noise = SecureNoise() if seed is None else SeededNoise(seed)
+    with (
+        Reservation(ledger, schema.name, budget) as reservation,
+        closing(open_source(data, schema, noise.key(), declared=types == "declared")) as source,
+    ):
+        unit = schema.unit.column if schema.unit else None
+        reservation.enter(adjacency, chosen, not noise.private, unit)
+        public = schema.features if schema.public_features else ()
+        curator = Curator(source, adjacency, Purse(budget.units, budget.records), noise, public)
+        model = MECHANISMS[chosen].release(curator, plan, progress)
+        statement = PrivacyStatement.of(
+            curator.measurements,
+            contents=hash_contents(schema, source.header, curator.measurements),
+            dataset=schema.name,
+            mechanism=chosen,
+            adjacency=adjacency,
+            budget=budget,
+            seeded=not noise.private,
+            reservation=reservation.hash,
+            unit=schema.unit,
+        )
+        reservation.commit(statement.hash)
+        return Release(schema, source.header, statement, curator.measurements, model)
+
+
+def _checked(schema: Schema, mechanism: str, adjacency: str, types: str | None) -> Adjacency:
+    """Refuse what this version cannot keep, before anything is opened."""
+    if types not in (None, "declared"):
+        raise RequestError(f'types is {types!r}; say "declared", or leave it out')
+    if mechanism not in get_args(Mechanism):
+        raise RequestError(f"mechanism is {mechanism!r}; use one of {', '.join(get_args(Mechanism))}")
+    if adjacency not in list(Adjacency):
+        raise RequestError(f"adjacency is {adjacency!r}; use one of {', '.join(Adjacency)}")
+    if adjacency == Adjacency.LABEL and schema.target is None:
+        raise RequestError(
+            "label adjacency protects the target, and the schema names none; name one or choose add-remove"
+        )
+    if adjacency == Adjacency.LABEL and schema.unit and schema.public_features:
+        raise RequestError(
+            "public_features are let out record by record, and with a unit a secret key draws the records that count; "
+            "take one of the two off the schema"
+        )
+    return Adjacency(adjacency)

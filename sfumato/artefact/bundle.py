@@ -1,0 +1,203 @@
+"""The layout of a bundle: which member holds what of a release, and how it is read back.
+
+schema.json         the schema, as the custodian wrote it
+header.json         kind of frame and type of every column of a sample
+statement.json      the privacy statement
+parts.json          what several members have in common, by hash
+measurements.json   the statistics that were measured, in order, with mu and sigma
+measurements/*      their noisy values
+model.json, model.arrow   the fitted model
+"""
+
+import errno
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.archive.members import from_arrow_file, from_json, read_members, to_arrow_file, to_json, write_members
+from sfumato.artefact.release import Release
+from sfumato.artefact.statement import PrivacyStatement
+from sfumato.errors import BundleError
+from sfumato.fitting.conditions import Condition
+from sfumato.fitting.models.registry import model_from_parts
+from sfumato.trusted.encoding import Encoder, Header
+from sfumato.trusted.measurement import Measurement
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.statistics import size_of
+
+_JSON = ("schema.json", "header.json", "statement.json", "parts.json", "measurements.json", "model.json")
+_SHARED = ("features", "damping", "places")  # what several statistics have in common is written once
+_MOST_SHARED, _TIMES_SHARED = 1 << 24, 32  # characters that shared parts may take when all are put back
+_MOST_RUNS = 1 << 16  # of the conditions on a release
+_ROOM, _ROOM_FOR_A_PAIR = 1 << 26, 24  # bytes that a bundle may need, and more of them for every pair of columns
+
+
+def room_for(schema: Schema) -> int:
+    """Bytes that a bundle may need; claimed on the disk before a budget is spent.
+
+    A wide table is asked for its second moments, three times at most.
+    """
+    columns = len(schema.by_name)
+    return _ROOM + _ROOM_FOR_A_PAIR * columns * (columns + 1) // 2
+
+
+def write_bundle(release: Release, file: BinaryIO) -> None:
+    """Write the bundle of a release to an open file."""
+    content, table = release.fitted.to_parts()
+    parts: dict[str, Any] = {}
+    measured, model = (
+        share(part, parts)
+        for part in (
+            {"measurements": [item.to_content() for item in release.measurements]},
+            {"fitted": content, "given": [asdict(condition) for condition in release.given]},
+        )
+    )
+    arrays = {
+        f"measurements/{number:03d}.arrow": to_arrow_file(pa.table({"value": measurement.values}))
+        for number, measurement in enumerate(release.measurements)
+    }
+    members = {
+        "schema.json": to_json(release.schema.to_content()),
+        "header.json": to_json({"frame": release.header.frame, "types": dict(release.header.types)}),
+        "statement.json": to_json(release.statement.to_content()),
+        "parts.json": to_json(parts),
+        "measurements.json": to_json(measured),
+        **arrays,
+        "model.json": to_json(model),
+        "model.arrow": to_arrow_file(table),
+    }
+    write_members(members, file)
+
+
+def open_release(path: str | Path) -> Release:
+    """Open a bundle.
+
+    Edge cases
+        Not there, cut short, changed in any byte, of another format, or with content that does not fit together:
+        `BundleError`.
+    """
+    try:
+        data = _bytes_of(Path(path))
+    except (OSError, ValueError) as error:
+        raise BundleError(f"{path} cannot be read ({getattr(error, 'strerror', error)}); check the path") from None
+    try:
+        return _from_members(read_members(data))
+    except BundleError as error:
+        raise BundleError(f"{path}: {error}") from None
+
+
+def _bytes_of(path: Path) -> bytes:
+    """The content of a plain file; a device may have no end."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a file")
+    return path.read_bytes()
+
+
+def _from_members(members: dict[str, bytes]) -> Release:
+    arrays = [name for name in members if name.startswith("measurements/")]
+    if list(members) != [*_JSON[:5], *arrays, *_JSON[5:], "model.arrow"]:
+        raise BundleError("the bundle lacks a part or has one that is not known; ask for a fresh copy")
+    try:
+        return _assembled(
+            *(from_json(members[name], name) for name in _JSON),
+            values=[from_arrow_file(members[name], name).column("value").to_numpy() for name in arrays],
+            table=from_arrow_file(members["model.arrow"], "model.arrow"),
+        )
+    except Exception as error:  # noqa: BLE001 - content from anywhere may fail to fit together in any way
+        raise BundleError(f"the bundle's content does not fit together ({type(error).__name__}: {error})") from None
+
+
+def _assembled(
+    schema: dict[str, Any],
+    header: dict[str, Any],
+    statement: dict[str, Any],
+    parts: dict[str, Any],
+    measured: dict[str, Any],
+    model: dict[str, Any],
+    *,
+    values: list[NDArray[np.int64]],
+    table: pa.Table,
+) -> Release:
+    """A release from the content of its files; whatever is too little or too much raises."""
+    left = _MOST_SHARED + _TIMES_SHARED * sum(map(len, map(json.dumps, parts.values())))
+    if sum(_length_restored(part, parts) for part in (measured, model)) > left:
+        raise ValueError("the parts of the bundle repeat each other too often")
+    measured, model = (restore(part, parts) for part in (measured, model))
+    if set(measured) != {"measurements"} or set(model) != {"fitted", "given"}:
+        raise ValueError("measurements or model have parts that are not known")
+    public = Schema.from_content(schema)
+    columns = Encoder(public).columns
+    release = Release(
+        public,
+        Header(**header),
+        PrivacyStatement.from_content(statement),
+        tuple(
+            Measurement.from_content(item, array) for item, array in zip(measured["measurements"], values, strict=True)
+        ),
+        model_from_parts(model["fitted"], table, columns),
+        tuple(Condition(**{**item, "runs": tuple(map(tuple, item["runs"]))}) for item in model["given"]),
+    )
+    _check_sound(release)
+    return release
+
+
+def _check_sound(release: Release) -> None:
+    """Refuse a release whose parts do not speak of the same table."""
+    columns = Encoder(release.schema).columns
+    if set(release.header.types) != set(columns):
+        raise ValueError("header and schema have different columns")
+    for item in release.measurements:
+        if not item.statistic.follows(release.schema):
+            raise ValueError("a measurement is of columns that the schema has not, or has otherwise")
+        if item.values.dtype != np.int64 or item.values.shape != (size_of(item.statistic),):
+            raise ValueError("a measurement has more or fewer numbers than its statistic")
+    if sum(len(condition.runs) for condition in release.given) > _MOST_RUNS:
+        raise ValueError("there are too many conditions on the release")
+    for condition in release.given:
+        if condition.column not in columns or max(stop for _, stop in condition.runs) > columns[condition.column].size:
+            raise ValueError("a condition is on a column or a code that the schema has not")
+    _ = release.model  # a condition without probability is refused now
+
+
+def share(content: Any, parts: dict[str, Any]) -> Any:
+    """The content with every shared part replaced by its hash; what was there goes into `parts`."""
+    if isinstance(content, list):
+        return [share(item, parts) for item in content]
+    if not isinstance(content, dict):
+        return content
+    shared = {name: share(item, parts) for name, item in content.items()}
+    for key in shared.keys() & set(_SHARED):
+        name = hashlib.sha256(json.dumps(shared[key], sort_keys=True).encode()).hexdigest()
+        parts[name] = shared[key]
+        shared[key] = name
+    return shared
+
+
+def restore(content: Any, parts: Mapping[str, Any]) -> Any:
+    """The content before `share`."""
+    if isinstance(content, list):
+        return [restore(item, parts) for item in content]
+    if not isinstance(content, dict):
+        return content
+    return {name: parts[item] if name in _SHARED else restore(item, parts) for name, item in content.items()}
+
+
+def _length_restored(content: Any, parts: Mapping[str, Any]) -> int:
+    """The characters of all shared parts that `restore` would put back."""
+    lengths = {name: len(json.dumps(part)) for name, part in parts.items()}
+
+    def length(item: Any) -> int:
+        if isinstance(item, list):
+            return sum(map(length, item))
+        if not isinstance(item, dict):
+            return 0
+        return sum(lengths[one] if name in _SHARED else length(one) for name, one in item.items())
+
+    return length(content)

@@ -1,0 +1,144 @@
+"""The mean of a column over a condition, with an interval for what the release blurs."""
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import RequestError
+from sfumato.fitting.conditions import Condition
+from sfumato.fitting.models.table_mixture.marginals import piece_values
+from sfumato.fitting.models.table_mixture.model import TableMixture
+from sfumato.trusted.encoding import Codes, Measured
+from sfumato.trusted.feature_maps import Grid
+from sfumato.trusted.measurement import Measurement
+from sfumato.trusted.statistics import Cells
+
+FloatArray = NDArray[np.float64]
+
+_BAND = 1.96  # standard deviations to either side of a 95 % interval
+
+
+class Expectation(NamedTuple):
+    """A mean, and the ends of its 95 % interval; moments in time for a column of dates."""
+
+    mean: float | dt.date | dt.datetime
+    low: float | dt.date | dt.datetime
+    high: float | dt.date | dt.datetime
+
+
+def expectation(
+    fitted: TableMixture, given: Sequence[Condition], measured: Sequence[Measurement], column: str, codes: Codes
+) -> Expectation:
+    """The mean of a column over a condition, over the records that have a value.
+
+    The interval is that of the tables behind the answer: each conditioned column together with the asked one was
+    counted in some table, and adding up its noisy cells gives the mean with a known variance. To it comes what cells
+    are too wide to show (see `_Table.blur`). Where no table holds both columns, the interval is the whole range.
+    """
+    model = fitted.condition([(condition.column, condition.runs) for condition in given])
+    pieces, share = model.columns[column], model.marginal(column)
+    value, known = piece_values(column, codes, pieces)
+    if share[known].sum() <= 0:
+        raise RequestError(f"no record has a value of column {column!r} under this condition; ask for a wider one")
+    share = np.where(known, share, 0.0) / share[known].sum()
+    mean = float(share @ value)
+    answer = _Answer(fitted, column, pieces.starts, share, value - mean, model.size)
+    deviation = _deviation(answer, measured, [condition for condition in given if condition.column != column])
+    low, high = float(value[known].min()), float(value[known].max())
+    if deviation is not None:
+        low, high = max(low, mean - _BAND * deviation), min(high, mean + _BAND * deviation)
+    return Expectation(*(shown(codes, number) for number in (mean, low, high)))
+
+
+def shown(codes: Codes, number: float) -> float | dt.date | dt.datetime:
+    """A number as the column shows it: dates as dates."""
+    if isinstance(codes, Measured) and codes.dated:
+        moment: dt.date | dt.datetime = codes.write(np.array([number]), np.array([False]))[0].as_py()
+        return moment
+    return number
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """A column under a condition: its pieces, their probability, how far their value is from the mean."""
+
+    fitted: TableMixture
+    column: str
+    starts: NDArray[np.int64]
+    share: FloatArray
+    away: FloatArray
+    size: float
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of counts that was measured, and the noise of its cells."""
+
+    names: tuple[str, ...]
+    grids: Mapping[str, Grid]
+    sigma: float
+
+    def variance(self, answer: _Answer, given: Sequence[Condition]) -> float:
+        """Of the mean that the table's cells under the condition add up to."""
+        asked = {condition.column: condition for condition in given}
+        together = 1  # cells of the other columns that every cell of the asked column adds up
+        for name in set(self.names) - {answer.column}:
+            grid = self.grids[name]
+            runs = asked[name].runs if name in asked else ((0, grid.codes),)
+            together *= len(np.unique(np.concatenate([grid.cell_of_code[start:stop] for start, stop in runs])))
+        typical, _ = self._cells(answer)
+        noise = float((typical**2).sum()) * together * (self.sigma / answer.size) ** 2
+        return noise + sum(self.blur(answer, asked[name]) for name in self.names if name in asked)
+
+    def blur(self, answer: _Answer, condition: Condition) -> float:
+        """A rule of thumb for what the width of cells hides, as a variance.
+
+        Inside a cell of the asked column the condition may tilt the values, by half their spread if the columns depend
+        fully; and a condition that cuts a cell of its own column may differ from the rest of the cell, by the spread of
+        the asked column times the share of the records in that cell.
+        """
+        fitted, dependence = answer.fitted, answer.fitted.dependence(answer.column, condition.column)
+        _, inside = self._cells(answer)
+        pieces, cell = fitted.columns[condition.column], self.grids[condition.column].cell_of_code
+        mass = np.bincount(cell[pieces.starts], weights=fitted.marginal(condition.column))
+        covered = np.zeros_like(mass)
+        for start, stop, place in pieces.parts(condition.runs):
+            share = (stop - start) / (pieces.stops - pieces.starts)[place]
+            covered[cell[start]] += share * fitted.marginal(condition.column)[place]
+        cut = (covered > 0) & (covered < mass * (1 - 1e-9))
+        across = float(mass[cut].max(initial=0.0) * covered[cut].sum() / covered.sum())
+        spread = float(answer.share @ answer.away**2)
+        return dependence**2 * (inside / 4 + spread * across**2)
+
+    def _cells(self, answer: _Answer) -> tuple[FloatArray, float]:
+        """How far each cell of the asked column is from the mean, and the variance inside cells."""
+        cell = self.grids[answer.column].cell_of_code[answer.starts]
+        mass = np.bincount(cell, weights=answer.share)
+        moved = np.bincount(cell, weights=answer.share * answer.away)
+        typical = np.divide(moved, mass, out=np.zeros_like(moved), where=mass > 0)
+        return typical, float(answer.share @ (answer.away - typical[cell]) ** 2)
+
+
+def _deviation(answer: _Answer, measured: Iterable[Measurement], given: Sequence[Condition]) -> float | None:
+    """The standard deviation of a mean by the tables behind it; None: no table is behind it."""
+    tables = list(_tables(measured))
+    wanted = [{answer.column, condition.column} for condition in given] or [{answer.column}]
+    variances = []
+    for names in wanted:
+        found = [table.variance(answer, given) for table in tables if names <= set(table.names)]
+        if not found:
+            return None
+        variances.append(min(found))
+    return float(np.sqrt(max(variances)))
+
+
+def _tables(measured: Iterable[Measurement]) -> Iterator[_Table]:
+    for item in measured:
+        if isinstance(item.statistic, Cells):
+            cells = item.statistic
+            for table, weight in zip(cells.tables, cells.weights or (1.0,) * len(cells.tables), strict=True):
+                yield _Table(table, cells.grids, item.sigma / weight)

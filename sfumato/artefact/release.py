@@ -1,0 +1,382 @@
+"""What a receiver holds: a release, opened from its bundle, that answers without ever meeting the private data."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.archive.whole_files import whole_file
+from sfumato.artefact.frames import decode, dress
+from sfumato.artefact.means import Expectation, expectation, shown
+from sfumato.artefact.statement import PrivacyStatement
+from sfumato.errors import RequestError
+from sfumato.fitting.conditions import Condition, conditions_of
+from sfumato.fitting.models.model import Model
+from sfumato.fitting.models.table_mixture.model import TableMixture
+from sfumato.trusted.encoding import Batch, Codes, Encoder, Header, Listed, Measured
+from sfumato.trusted.encoding.frames import kind_of, names_of, to_arrow
+from sfumato.trusted.encoding.header import Frame
+from sfumato.trusted.measurement import Measurement
+from sfumato.trusted.schema import Schema
+
+if TYPE_CHECKING:
+    from sfumato.fitting.generators import Epoch
+    from sfumato.fitting.generators.networks import Own
+    from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
+
+FloatArray = NDArray[np.float64]
+_ROWS_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Statement, measurements and model. Frozen, and without any reference to private data.
+
+    `fitted` is the model as it follows from the measurements, `given` what has been asked of it since.
+    """
+
+    schema: Schema
+    header: Header
+    statement: PrivacyStatement
+    measurements: tuple[Measurement, ...]
+    fitted: Model
+    given: tuple[Condition, ...] = ()
+
+    @cached_property
+    def model(self) -> Model:
+        """The model, given what has been asked."""
+        return self.fitted.given_that(self.given)
+
+    @property
+    def size(self) -> int:
+        """The noisy number of records, at least 1; the default size of a sample."""
+        return max(1, round(self.model.size))
+
+    @property
+    def classes(self) -> list[Any]:
+        """The values of the target, in the order of `predict_proba`; None stands for missing."""
+        codes = Encoder(self.schema).columns[self._target()]
+        if not isinstance(codes, Listed):
+            raise RequestError(
+                f"the target {self.schema.target!r} is numeric and has no classes; use condition and marginal"
+            )
+        return [*codes.values, *([None] if codes.nullable else [])]
+
+    def sample(
+        self,
+        rows: int | None = None,
+        *,
+        given: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        frame: Frame | None = None,
+        probabilities: bool = False,
+    ) -> Any:
+        """Synthetic records as the kind of frame that the private table was, in its column order and types.
+
+        rows    how many; the noisy number of records by default. A larger sample trains better learners: four times as
+                many rows are no less private, and worth a few thousandths of AUC
+        given   a condition, see `condition`
+        seed    makes the sample repeatable; it does no harm to privacy, the release is public
+        frame   "arrow", "pandas" or "polars" where another kind is wanted
+        probabilities   add what the release knows of the target given the rest of each row: a column `p(target=value)`
+                for each class, or `mean(target)` for a numeric one. A learner that weighs each row by them learns more
+                than from the drawn labels
+        """
+        tables = list(self.sample_tables(rows, given=given, seed=seed, probabilities=probabilities))
+        return dress(pa.concat_tables(tables), self.header, self.schema, frame)
+
+    def sample_tables(
+        self,
+        rows: int | None = None,
+        *,
+        given: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        probabilities: bool = False,
+    ) -> Iterator[pa.Table]:
+        """A sample of any size in parts that fit into memory, in plain Arrow types."""
+        source = self.condition(given) if given else self
+        rows = self.size if rows is None else rows
+        if rows < 0 or (seed is not None and seed < 0):
+            raise RequestError(f"a sample of {rows} rows with seed {seed} cannot be drawn; neither may be below 0")
+        rng, columns, limits = np.random.default_rng(seed), Encoder(self.schema).columns, source._limits()
+        if probabilities:
+            self._target()
+        for start in range(0, max(rows, 1), _ROWS_AT_ONCE):
+            batch = source.model.sample(min(rows - start, _ROWS_AT_ONCE), rng)
+            table = decode(batch, columns, rng, limits)
+            for name, values in source._told(batch).items() if probabilities else ():
+                table = table.append_column(name, pa.array(values))
+            yield table
+
+    def _told(self, batch: Batch) -> dict[str, FloatArray]:
+        """What the release knows of the target given the other columns of each record, as columns."""
+        target, told = self._target(), self.told(batch)
+        if told.ndim == 1:
+            return {f"mean({target})": told}
+        names = ["missing" if value is None else str(value) for value in self.classes]
+        return {f"p({target}={name})": told[:, place] for place, name in enumerate(names)}
+
+    def told(self, batch: Batch) -> FloatArray:
+        """What the release tells of the target of encoded records: class probabilities, or means of a number."""
+        target = self._target()
+        return self.model.told(batch, target, Encoder(self.schema).columns[target])
+
+    def _limits(self) -> dict[str, tuple[float | None, float | None]]:
+        """The ends of the ranges that have been asked for, so that no step of a scale spills over them."""
+        limits: dict[str, tuple[float | None, float | None]] = {}
+        for condition in self.given:
+            low, high = limits.get(condition.column, (None, None))
+            lows, highs = (low, condition.low), (high, condition.high)
+            limits[condition.column] = (
+                max((end for end in lows if end is not None), default=None),
+                min((end for end in highs if end is not None), default=None),
+            )
+        return limits
+
+    def log_prob(self, table: Any) -> FloatArray:
+        """The natural logarithm of each record's probability, per unit for columns of type number.
+
+        Columns that the table does not have are summed out. A value that the model excludes gives -inf.
+        """
+        return self.model.log_density(self.encoded(table), Encoder(self.schema).columns)
+
+    def predict_proba(self, table: Any) -> FloatArray:
+        """The probability of every class of the target (see `classes`) given each record's other columns.
+
+        Where the table has all of them, a labeller answers if the release has one: it is better than a learner trained
+        on a sample. A mixture answers by the likelihood of each class and its weight.
+        """
+        _ = self.classes  # a numeric target has none
+        return self.told(self.encoded(table))
+
+    def predict(self, table: Any) -> NDArray[Any]:
+        """The likeliest class of the target given each record's other columns, or the mean of a numeric target."""
+        told = self.told(self.encoded(table))
+        if told.ndim == 1:
+            return told
+        return np.array([self.classes[place] for place in told.argmax(axis=1)], dtype=object)
+
+    def condition(self, given: Mapping[str, Any]) -> "Release":
+        """The release given that a condition holds: {"age": (40, 60), "sex": "F", "ward": ["A", "B"], "weight": None}.
+
+        A tuple is a range with both ends, None in it an open end; a list or set any of its values; None a missing
+        value.
+        """
+        asked = conditions_of(given, Encoder(self.schema).columns)
+        conditioned = replace(self, given=(*self.given, *asked))
+        _ = conditioned.model  # a condition without probability is refused now, not when it is used
+        return conditioned
+
+    def marginal(self, column: str, *, frame: Frame | None = None) -> Any:
+        """The distribution of a column: what was told apart, its probability, and the 95 % band of the noise.
+
+        A listed column has a row for each `value`, an ordered one a row for each interval, `first` to `last`, in order.
+        """
+        table = self.model.described(column, self._codes(column))
+        return dress(table, replace(self.header, types={}), self.schema, frame)
+
+    def cdf(self, column: str, value: Any) -> Any:
+        """The probability that a column is at or below a value, among the records that have one; of a list, a list."""
+        if isinstance(value, list | tuple | np.ndarray):
+            return [self.cdf(column, one) for one in value]
+        codes = self._codes(column)
+        if not isinstance(codes, Measured) or np.isnan(number := codes.number_of(value)):
+            raise RequestError(f"{value!r} is no value of an ordered column, and {column!r} is asked; use marginal")
+        return float(self.model.cdf(column, np.array([number]), codes)[0])
+
+    def quantile(self, column: str, share: Any) -> Any:
+        """The value of a column at or below which this share of the records lies; of a list, a list."""
+        if isinstance(share, list | tuple | np.ndarray):
+            return [self.quantile(column, one) for one in share]
+        codes = self._codes(column)
+        if not isinstance(codes, Measured) or not 0 <= share <= 1:
+            raise RequestError(
+                f"a quantile is a share from 0 to 1 of an ordered column; {share!r} of {column!r} was asked"
+            )
+        number = self.model.quantile(column, np.array([float(share)]), codes)
+        return codes.write(number, np.array([False]))[0].as_py()
+
+    def kl(self, other: "Release") -> float:
+        """KL(this release || another) in nats, of a record and its class; both must be Gaussian mixtures."""
+        return self._mixture().kl(other._mixture())
+
+    def action(self, name: str) -> "Release":
+        """The same Gaussian mixture read another way, at no cost.
+
+        "mixture"    one Gaussian for each class, nearest to the data's own fit: for its parameters
+        "wide"       one Gaussian for each class that covers what is uncertain: where missing mass is worse than blur
+        "detailed"   up to three Gaussians where a class has heavy tails: for samples, likelihood and prediction
+        """
+        model = self.fitted
+        _ = self._mixture()
+        return replace(self, fitted=model.acting(name))  # type: ignore[attr-defined]
+
+    def parameters(self, level: float = 0.95, *, frame: Frame | None = None) -> Any:
+        """Every weight, mean and covariance of a Gaussian mixture, with the interval that holds it at this level.
+
+        The interval is for the class's own moments, the fit to its records that nobody may see: noise, and what bounded
+        scores leave to chance. On a log scale they are those of the natural logarithm. Of a subspace: the mean of every
+        column in each class, with the interval of the noise.
+        """
+        if not 0 < level < 1:
+            raise RequestError(f"the level is {level}; it must lie between 0 and 1, say 0.95")
+        model: Any = self.model
+        told = _parameters_of(model)
+        codes = None if model.target is None else Encoder(self.schema).columns[model.target]
+        labels = (
+            pa.array([f"component {k + 1}" for k in range(model.classes)])
+            if codes is None
+            else codes.decode(np.arange(model.classes, dtype=np.int32), np.zeros(model.classes))
+        )
+        return dress(told(model, labels, level), replace(self.header, types={}), self.schema, frame)
+
+    def _mixture(self) -> "GaussianMixture":
+        from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
+
+        if not isinstance(self.model, GaussianMixture):
+            raise RequestError("this release is not a Gaussian mixture; make one with mechanism mixture")
+        return self.model
+
+    def _codes(self, column: str) -> Codes:
+        if column not in self.schema.by_name:
+            raise RequestError(f"there is no column {column!r}; it has {', '.join(self.schema.by_name)}")
+        return Encoder(self.schema).columns[column]
+
+    def expect(self, column: str, *, given: Mapping[str, Any] | None = None) -> Expectation:
+        """The mean of a column over a condition, and its 95 % interval: mean, low, high.
+
+        Over the records that have a value. The interval is for the noise of what was measured and, where that was
+        tables, by a rule of thumb for the width of their cells.
+        """
+        codes, source = self._codes(column), self.condition(given) if given else self
+        if isinstance(self.fitted, TableMixture):
+            return expectation(self.fitted, source.given, self.measurements, column, codes)
+        if not isinstance(codes, Measured):
+            raise RequestError(f"the values of column {column!r} are no numbers and have no mean; use marginal")
+        mean_of = _mean_of(source.model)
+        return Expectation(*(shown(codes, number) for number in mean_of(source.model, column)))
+
+    def refit(
+        self, *, components: int | None = None, steps: int | None = None, prior: float | None = None
+    ) -> "Release":
+        """The same release with its models fitted anew to the same measurements, at no cost in privacy.
+
+        components   the most that the mixture gets for each class of the target
+        steps        of the fit of the mixture
+        prior        standard deviation of the labeller's coefficients around what the mixture says
+        All three are settings of tables; a Gaussian mixture has none, and for slices there is `retrain`.
+        """
+        from sfumato.fitting.mechanisms.registry import MECHANISMS
+
+        chosen = {"components": components, "steps": steps, "prior": prior}
+        settings = {key: value for key, value in chosen.items() if value is not None}
+        mechanism, statement = MECHANISMS[self.statement.mechanism], self.statement
+        plan = mechanism.plan(self.schema, statement.budget, statement.adjacency, self.fitted.settings)
+        again = replace(self, fitted=mechanism.refit(self.measurements, plan, settings, None))
+        action = getattr(self.fitted, "action", None)
+        return again.action(action) if action else again
+
+    def retrain(
+        self,
+        generator: "str | Own" = "mlp",
+        epochs: int = 1_000,
+        seed: int = 0,
+        *,
+        progress: "Callable[[Epoch], None]" = lambda _: None,
+        checkpoint: str | Path | None = None,
+        device: str = "cpu",
+    ) -> "Release":
+        """The same release with its model replaced by a generator that is trained on its measurements, at no cost.
+
+        Any number of epochs, restarts and architectures: what is trained on is public. From bundles of slices and of
+        tables; from those of a Gaussian mixture by the waves of its columns.
+
+        generator    "mlp", "residual", "convolutional" for images; anything that has `sample(z)` and `parameters()`, of
+                     which a copy is trained; or a class or function that makes it for a layout, see
+                     `sfumato.fitting.generators`
+        epochs       at most; after half of them training stops when slices that are held back come no nearer
+        seed         the same seed, the same model, on the same machine
+        progress     called after every epoch; a `sfumato.report.training_curve.Curve` keeps and draws what it is told
+        checkpoint   a file that training is kept in, and goes on from when it was stopped
+        device       "cuda" for large tables of images, where there is one
+
+        `verify` fits a generator of the library anew; one of your own it cannot, and says so.
+        """
+        from sfumato.fitting.mechanisms.retraining import retrained
+
+        kept = {"components"} if self.statement.mechanism == "mixture" else set()  # what its plan was asked for
+        settings = {key: value for key, value in self.fitted.settings.items() if key in kept}
+        if isinstance(generator, str):
+            settings["generator"] = generator
+        model = retrained(
+            self.statement.mechanism,
+            self.schema,
+            self.statement.budget,
+            self.statement.adjacency,
+            self.measurements,
+            {**settings, "epochs": epochs, "seed": seed},
+            None if isinstance(generator, str) else generator,
+            progress,
+            None if checkpoint is None else Path(checkpoint),
+            device,
+        )
+        return replace(self, fitted=model)
+
+    def save(self, path: str | Path) -> None:
+        """Write the bundle, whole or not at all."""
+        with whole_file(path) as file:
+            self.write(file)
+
+    def write(self, file: BinaryIO) -> None:
+        """Write the bundle to an open file."""
+        from sfumato.artefact.bundle import write_bundle
+
+        write_bundle(self, file)
+
+    def _target(self) -> str:
+        if self.schema.target is None:
+            raise RequestError("the schema names no target, so there is nothing to predict; use condition and marginal")
+        return self.schema.target
+
+    def encoded(self, table: Any) -> Batch:
+        """The codes of a table's records, in the columns that the schema has."""
+        if kind_of(table) is None:
+            raise RequestError(
+                f"a {type(table).__name__} is not a table; give an Arrow table, a pandas or a polars frame"
+            )
+        names = [name for name in names_of(table) if name in self.schema.by_name]
+        if not names or len(set(names)) < len(names):
+            raise RequestError("the table has no column of the schema, or has one twice; check its header")
+        arrow = to_arrow(table, names).combine_chunks()
+        batches = arrow.to_batches()
+        records = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=arrow.schema)
+        return Encoder(self.schema).encode(records, names)
+
+
+def _parameters_of(model: Any) -> Any:
+    """What tells the parameters of this kind of model as a table."""
+    if model.kind == "gaussian-mixture":
+        from sfumato.fitting.models.gaussian_mixture.tables import parameter_table
+
+        return parameter_table
+    if model.kind == "subspace":
+        from sfumato.fitting.models.subspace.tables import class_means
+
+        return class_means
+    raise RequestError("this release has no parameters; make one with mechanism mixture or subspace")
+
+
+def _mean_of(model: Any) -> Any:
+    """What tells the mean of a column of this kind of model, and its interval."""
+    if model.kind == "subspace":
+        from sfumato.fitting.models.subspace import tables as subspace_tables
+
+        return subspace_tables.mean_of
+    from sfumato.fitting.models.gaussian_mixture import tables as gaussian_tables
+
+    return gaussian_tables.mean_of

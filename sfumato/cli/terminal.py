@@ -1,0 +1,155 @@
+"""What a person sees on a terminal: words, errors with their exit codes, progress, tables."""
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from sfumato.errors import OverBudget, SfumatoError
+
+if TYPE_CHECKING:
+    from sfumato.artefact.release import Release
+    from sfumato.artefact.verify import Check
+    from sfumato.evaluate import Evaluation
+    from sfumato.trusted.ledger import Ledger
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+TOLD_TO_END = 143
+"""The exit code of a program that was told to end."""
+_screen = Console()
+_aside = Console(stderr=True)
+
+
+def told(command: Command) -> Command:
+    """Turn our errors into a line on the error stream and an exit code."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except SfumatoError as error:
+            fail(_with_notes(str(error), error), 3 if isinstance(error, OverBudget) else 2)
+        except KeyboardInterrupt as stop:
+            fail(_with_notes("stopped by Ctrl-C.", stop), 130)
+        except SystemExit as stop:
+            if stop.code != TOLD_TO_END:  # whoever reads what we print has gone
+                raise
+            fail(_with_notes("told to end.", stop), TOLD_TO_END)
+
+    return run  # type: ignore[return-value]
+
+
+def _with_notes(message: str, error: BaseException) -> str:
+    return "\n".join([message, *getattr(error, "__notes__", ())])
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Say what is wrong, and end with an exit code."""
+    _aside.print("error: ", style="bold red", end="")
+    say(message, console=_aside)
+    raise typer.Exit(code)
+
+
+def say(words: str, style: str = "", console: Console = _screen) -> None:
+    """Print words as they are, without the control characters that a foreign bundle may hold."""
+    plain = "".join(character if character.isprintable() or character == "\n" else "\ufffd" for character in words)
+    console.print(plain, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def working(words: str) -> Iterator[Callable[[str], None]]:
+    """A line that says what is going on, on a terminal; silence in a pipe."""
+    if not _aside.is_terminal:
+        yield lambda _: None
+        return
+    with _aside.status(words) as status:
+        yield lambda stage: status.update(stage + " ...")
+
+
+def bar() -> Progress:
+    """A bar that fills, on a terminal; silence in a pipe."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeRemainingColumn(),
+        console=_aside,
+        transient=True,
+        disable=not _aside.is_terminal,
+    )
+
+
+def print_statement(released: "Release") -> None:
+    """The promise, and what every measurement took of the budget."""
+    statement = released.statement
+    say(statement.promise, "bold red" if statement.seeded else "")
+    say(f"{statement.remainder}\n")
+    for item in statement.items:
+        share = item.units / statement.units_budget
+        say(f"  {share:6.1%} of the budget  {item.what}; noise {item.sigma:.4g}, mu {item.mu:.4g}")
+
+
+def print_accounts(book: "Ledger", dataset: str | None) -> None:
+    """What was spent on a dataset, or on all of them, and what is left."""
+    from sfumato.trusted.budget import epsilon_of
+    from sfumato.trusted.privacy_filter import mu_of_units
+
+    for account in book.accounts(dataset):
+        delta = account.limit_as_set[1] if account.limit_as_set else 1e-6
+        spent = epsilon_of(mu_of_units(account.spent), delta) if account.spent else 0.0
+        limit = f" of epsilon {account.limit_as_set[0]:g}" if account.limit_as_set else ", no limit set"
+        left = f", {max(0.0, 1 - account.spent / account.limit):.1%} of mu squared left" if account.limit else ""
+        stopped = f", {account.unfinished} reserved and not finished" if account.unfinished else ""
+        uncounted = (
+            f", {account.uncounted} under an adjacency or unit that promises nothing here" if account.uncounted else ""
+        )
+        say(
+            f"\nledger {book.path}: under {account.currency} dataset {account.dataset} has spent epsilon {spent:.4g}"
+            f"{limit} at delta {delta:g} in {account.releases} release{'s' * (account.releases != 1)}"
+            f"{stopped}{uncounted}{left}."
+        )
+
+
+_MARKS = {"holds": ("ok", "green"), "fails": ("NO", "bold red"), "not checked": ("NOT CHECKED", "bold yellow")}
+
+
+def print_check(check: "Check") -> None:
+    """One line of a verification."""
+    mark, style = _MARKS[check.outcome]
+    _screen.print(f"  {mark}  ", style=style, end="")
+    say(f"{check.what}: {check.detail}")
+
+
+def print_evaluation(result: "Evaluation") -> None:
+    """The custodian's comparison: learners, marginals, and the sub-groups that lose most."""
+    from sfumato.evaluate.evaluation import NOTICE
+
+    say(NOTICE, "bold red")
+    if result.scores:
+        table = Table(title=f"learning {result.target}: {result.measure} on the real test rows", title_justify="left")
+        table.add_column("learner")
+        table.add_column("trained on")
+        table.add_column("score", justify="right")
+        for item in result.scores:
+            table.add_row(item.learner, item.trained_on, "-" if item.value is None else f"{item.value:.4f}")
+        _screen.print(table)
+    table = Table(title="total variation from the real rows", title_justify="left")
+    for name in ("", "columns", "pairs of columns"):
+        table.add_column(name, justify="right" if name else "left")
+    for name, found in (("synthetic rows", result.fidelity), ("test rows, by chance", result.floor)):
+        table.add_row(name, f"{found.mean_column:.4f}", f"{found.mean_pair:.4f}")
+    _screen.print(table)
+    worst = sorted(result.groups, key=lambda group: group.error_real - group.error_synthetic)[:5]
+    if worst:
+        table = Table(title="sub-groups that lose most: mean error of LightGBM", title_justify="left")
+        for name in ("group", "test rows", "from real rows", "from synthetic rows"):
+            table.add_column(name, justify="left" if name == "group" else "right")
+        for group in worst:
+            name = f"{group.column} = {group.value}"
+            table.add_row(name, str(group.rows), f"{group.error_real:.4f}", f"{group.error_synthetic:.4f}")
+        _screen.print(table)

@@ -1,0 +1,121 @@
+"""Components of records that nobody labelled, found in noisy counts of boxes. Post-processing."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
+from sfumato.fitting.public_rng import Chance
+
+MOST_COMPONENTS = 10  # that are tried where their number is not given
+_STARTS, _FINALISTS = 12, 3
+_SHORT, _LONG = 15, 100
+_ROUGH = 0.2  # relative error of a box that the Gaussians are not blamed for
+_CLEAR = 3.0  # noise deviations from which a box counts as filled, and more where there are many boxes
+
+
+class Component(NamedTuple):
+    """A Gaussian on the axes of the boxes."""
+
+    weight: float
+    mean: FloatArray
+    cov: FloatArray
+
+
+class Filled(NamedTuple):
+    """The boxes that hold something: where they are, how much, and the variance of a place inside a box."""
+
+    centres: FloatArray
+    mass: FloatArray
+    inside: float
+
+
+def find_components(
+    centres: FloatArray, counts: FloatArray, noise: float, side: float, number: int | None, rng: Chance
+) -> list[Component]:
+    """Gaussians that explain noisy counts of boxes; where their number is not given, as many as the counts bear out."""
+    total = max(float(counts.sum()), 1.0)
+    tried = [number] if number is not None else range(1, MOST_COMPONENTS + 1)
+    best: tuple[float, list[Component]] = (np.inf, [])
+    for k in tried:
+        filled = _filled(centres, counts, noise, side, k)
+        found = fitted(filled, k, rng)[1]
+        expected = total * _share_of_boxes(centres, found, filled.inside)
+        variance = noise**2 + expected + (_ROUGH * expected) ** 2
+        misfit = float(((counts - expected) ** 2 / variance).sum())
+        axes = centres.shape[1]
+        price = k * (1 + axes + axes * (axes + 1) / 2) * np.log(len(counts))
+        if misfit + price < best[0]:
+            best = misfit + price, found
+    return best[1]
+
+
+def _filled(centres: FloatArray, counts: FloatArray, noise: float, side: float, number: int) -> Filled:
+    """The boxes above the noise, at least as many as components are wanted."""
+    clear = max(_CLEAR, np.sqrt(2 * np.log(len(counts)))) * noise  # about what the largest of all empty boxes shows
+    largest = np.sort(counts)[-min(number, len(counts)) :]
+    on = counts >= min(clear, float(largest[0]))
+    return Filled(centres[on], np.maximum(counts[on], 1e-6), side**2 / 12)
+
+
+def fitted(filled: Filled, number: int, rng: Chance) -> tuple[float, list[Component]]:
+    """Expectation and maximisation from several starts, the likeliest ones to the end; the mean log-likelihood too."""
+    short = [_maximised(filled, _start(filled, number, rng), _SHORT) for _ in range(_STARTS)]
+    likeliest = sorted(short, key=lambda one: -one[0])[:_FINALISTS]
+    return max((_maximised(filled, one, _LONG) for _, one in likeliest), key=lambda one: one[0])
+
+
+def _start(filled: Filled, number: int, rng: Chance) -> list[Component]:
+    """Centres drawn far from each other, with equal spread."""
+    share = filled.mass / filled.mass.sum()
+    chosen = [filled.centres[rng.choice(len(share), p=share)]]
+    for _ in range(number - 1):
+        far = share * np.min([((filled.centres - one) ** 2).sum(1) for one in chosen], axis=0)
+        chance = far / far.sum() if far.sum() > 0 else share
+        chosen.append(filled.centres[rng.choice(len(share), p=chance)])
+    mean = share @ filled.centres
+    spread = float(share @ ((filled.centres - mean) ** 2).mean(1)) / number + filled.inside
+    return [Component(1 / number, one, spread * np.eye(len(one))) for one in chosen]
+
+
+def log_fit(centres: FloatArray, components: list[Component]) -> FloatArray:
+    """log of weight times density of every component (places x components)."""
+    fit = np.empty((len(centres), len(components)))
+    for k, (weight, mean, cov) in enumerate(components):
+        factor = np.linalg.cholesky(cov)
+        away = np.linalg.solve(factor, (centres - mean).T)
+        log_det = np.log(np.diag(factor)).sum()
+        fit[:, k] = np.log(weight) - 0.5 * (away**2).sum(0) - log_det - 0.5 * len(mean) * np.log(2 * np.pi)
+    return fit
+
+
+def _maximised(filled: Filled, components: list[Component], steps: int) -> tuple[float, list[Component]]:
+    """Components after some steps, and their likelihood."""
+    share, likelihood = filled.mass / filled.mass.sum(), -np.inf
+    for _ in range(steps):
+        fit = log_fit(filled.centres, components)
+        top = fit.max(1, keepdims=True)
+        log_total = top[:, 0] + np.log(np.exp(fit - top).sum(1))
+        owned = np.exp(fit - log_total[:, None]) * share[:, None]
+        components = [_moments(filled, mine) for mine in owned.T]
+        now = float(share @ log_total)
+        if now - likelihood < 1e-6:
+            break
+        likelihood = now
+    return likelihood, components
+
+
+def _moments(filled: Filled, owned: FloatArray) -> Component:
+    weight = max(float(owned.sum()), 1e-9)
+    mean = owned @ filled.centres / weight
+    away = filled.centres - mean
+    cov = (owned[:, None] * away).T @ away / weight + filled.inside * np.eye(len(mean))
+    return Component(weight, mean, cov)
+
+
+def _share_of_boxes(centres: FloatArray, components: list[Component], inside: float) -> FloatArray:
+    """The share of the records in every box."""
+    wide = [Component(weight, mean, cov + inside * np.eye(len(mean))) for weight, mean, cov in components]
+    density = np.exp(log_fit(centres, wide)).sum(1)
+    shares: FloatArray = density / max(float(density.sum()), 1e-300)
+    return shares

@@ -1,0 +1,159 @@
+"""The rounds: waves, then scores through ever better whitenings, then shells where a class is not Gaussian.
+
+Every question is chosen from released values only. Which map a class is looked at through may depend on them; what a
+round spends does not.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+import numpy as np
+
+from sfumato.fitting.mechanisms.mixture.coarse import CoarsePosterior
+from sfumato.fitting.mechanisms.mixture.combining import Estimate, bias, combined
+from sfumato.fitting.mechanisms.mixture.design import Kind, designed
+from sfumato.fitting.mechanisms.mixture.plan import RESOLUTION, Rounds
+from sfumato.fitting.mechanisms.mixture.posterior import ClassPosterior, Prior, Score
+from sfumato.fitting.mechanisms.mixture.shell_moments import ShellMoments, read_shells, shell_risk
+from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, root_near_columns
+from sfumato.fitting.public_rng import public_chance
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.feature_maps import Hampel, Lift, Parting, Places, Shells, Waves, Whitening
+from sfumato.trusted.feature_maps.bounded_map import UNIT, BoundedMap
+from sfumato.trusted.measurement import Door, Measurement
+from sfumato.trusted.statistics import ClassSums
+
+_LEAST_SD = 2.0**-24  # of a whitening: finer than the steps of a scale
+_ROUGH = 0.05  # expected KL below which the Laplace approximation whitens as well as samples
+_PROBED = 0.5  # a class is probed if the noise of its first shell costs less KL than this
+_CLEARLY = 4.0  # deviations by which shells must contradict a Gaussian
+_WORTH = 0.5  # of the noise of the last rounds that the contradiction must exceed
+
+
+@dataclass(eq=False)
+class ClassState:
+    """All that is known of a class so far. `best` and `moments` are there once shells have spoken."""
+
+    posterior: ClassPosterior
+    best: Estimate | None = None
+    moments: ShellMoments | None = None
+    seen_through: Shells | None = None  # the last one
+
+    @property
+    def count(self) -> tuple[float, float]:
+        """The count without assuming a Gaussian: coarse counts and the constants of the scores; and its sd."""
+        prior = self.posterior.prior
+        precision, weighted = 1 / prior.count_sd**2, prior.count / prior.count_sd**2
+        for score in self.posterior.scores:
+            if isinstance(score.one, Hampel):
+                precision += (score.one.w / score.deviation) ** 2
+                weighted += score.value[0] * score.one.w / score.deviation**2
+        return max(weighted / precision, 2.0), 1 / math.sqrt(precision)
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Who asks what: the columns, what parts the classes, and the sensitivity of a question in a record's norm."""
+
+    door: Door
+    places: Places
+    parting: Parting
+    adjacency: Adjacency
+
+    @property
+    def unit(self) -> float:
+        """The sensitivity of every question in units of a record's norm."""
+        match self.adjacency:
+            case Adjacency.ADD_REMOVE:
+                return 1.0
+            case Adjacency.REPLACE | Adjacency.LABEL:
+                return math.sqrt(2)
+            case _:
+                assert_never(self.adjacency)
+
+    def parted(self, parting: Parting) -> "Questions":
+        """The same with other classes."""
+        return replace(self, parting=parting)
+
+    def ask(self, maps: Sequence[BoundedMap], mu: float) -> tuple[ClassSums, list[FloatArray], float]:
+        """The sums of every class in units of a record's norm, with the sd of their noise."""
+        answer: Measurement = self.door.measure(ClassSums(self.places, self.parting, tuple(maps)), mu)
+        asked = answer.statistic
+        assert isinstance(asked, ClassSums)  # noqa: S101 - the door answers what it was asked
+        return asked, asked.split(answer.values), answer.sigma / UNIT
+
+
+def measure_classes(questions: Questions, rounds: Rounds, stream: int = 0) -> list[ClassState]:
+    """All rounds."""
+    states = [ClassState(ClassPosterior(prior)) for prior in measure_coarse(questions, rounds.waves)]
+    mus = (*rounds.scores, rounds.probe, *rounds.last)
+    probe = len(rounds.scores)
+    for t, mu in enumerate(mus):
+        maps = [_next_map(questions, rounds, state, k, t, stream) for k, state in enumerate(states)]
+        asked, values, deviation = questions.ask(maps, mu)
+        for state, one, value in zip(states, asked.maps, values, strict=True):
+            if isinstance(one, Shells):
+                _take_shells(state, one, value, deviation, probing=t == probe, left=_left(questions, rounds))
+            elif isinstance(one, Hampel | Lift):
+                state.posterior.scores.append(Score(one, value[0], deviation))
+                state.posterior.solve(30 if t == len(mus) - 1 else 8)
+    return states
+
+
+def measure_coarse(questions: Questions, mus: Sequence[float]) -> list[Prior]:
+    """The waves."""
+    classes, columns = questions.parting.size, len(questions.places.names)
+    coarse = CoarsePosterior(classes, columns, RESOLUTION)
+    for t, mu in enumerate(mus):
+        frequencies = coarse.frequencies(first=t == 0)
+        weight = frequencies[0].size if questions.adjacency == Adjacency.REPLACE else 1
+        asked, values, deviation = questions.ask([Waves.of(mine, weight) for mine in frequencies], mu)
+        coarse.add([one for one in asked.maps if isinstance(one, Waves)], [value[0] for value in values], deviation)
+    return [Prior.of(coarse.now, k) for k in range(classes)]
+
+
+def _left(questions: Questions, rounds: Rounds) -> float:
+    """The noise of the last rounds taken together."""
+    return questions.unit / math.hypot(*rounds.last)
+
+
+def _next_map(questions: Questions, rounds: Rounds, state: ClassState, k: int, t: int, stream: int) -> BoundedMap:
+    """What a class is looked at through in round t."""
+    posterior, probing = state.posterior, t == len(rounds.scores)
+    mu = (*rounds.scores, rounds.probe, *rounds.last)[t]
+    deviation = questions.unit / mu
+    if state.best is not None:
+        return Shells.of(_shell_whitening(state.best.mean, state.best.cov))
+    rough = t == 0 or posterior.expected_kl() <= _ROUGH
+    centre, scale = posterior.whitening(public_chance(stream + 1000 * t + k), rough)
+    if probing:
+        shells = Shells.of(_shell_whitening(centre, scale))
+        if shell_risk(shells, deviation, posterior.count) < _PROBED:
+            return shells
+    values, vectors = np.linalg.eigh(scale)
+    inverse = (vectors / np.sqrt(np.maximum(values, _LEAST_SD**2))) @ vectors.T
+    kind: Kind = "lift" if questions.adjacency == Adjacency.REPLACE else "hampel"
+    return designed(kind, Whitening.of(inverse, centre), posterior.count, 1 / deviation)
+
+
+def _shell_whitening(centre: FloatArray, scale: FloatArray) -> Whitening:
+    floor = _LEAST_SD**2 * np.eye(len(centre))
+    inverse = np.linalg.inv(root_near_columns(scale + floor))
+    return Whitening.of(np.asarray(inverse, dtype=np.float64), centre)
+
+
+def _take_shells(
+    state: ClassState, one: Shells, value: FloatArray, deviation: float, *, probing: bool, left: float
+) -> None:
+    """Read the shells; a probe counts only if it clearly contradicts the Gaussian and the matter is worth it."""
+    moments = read_shells(one, value, deviation, *state.count)
+    centre, root = one.whitening.exact_centre, one.whitening.inverse
+    before = state.best or Estimate.of(state.posterior)
+    if probing:
+        excess, sd = bias(before, centre, root, moments)
+        clear = excess > _CLEARLY * sd or moments.excess > _CLEARLY
+        if not (clear and excess > _WORTH * shell_risk(one, left, state.posterior.count)):
+            return
+    state.best, state.moments, state.seen_through = combined(before, centre, root, moments), moments, one

@@ -1,0 +1,78 @@
+"""Components that overlap were measured behind a hard cut; this finds the Gaussians whose cut parts look like that."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sfumato.fitting.mechanisms.mixture.rules import chosen_by
+from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
+from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
+from sfumato.fitting.models.gaussian_mixture.model import Draws, GaussianMixture
+from sfumato.fitting.public_rng import public_chance
+from sfumato.trusted.feature_maps import ByRule
+
+_DRAWS = 20_000
+_STEPS = 8
+_STREAM = 800_000
+_LEAST_SHARE = 20.0 / _DRAWS  # of the draws that a part must get to be compared
+
+
+def uncut(model: GaussianMixture, rule: ByRule) -> GaussianMixture:
+    """The model whose parts, cut by the rule, have the moments that the given one has.
+
+    Every component moves by an affine map of its own; all actions and draws follow.
+    """
+    measured = model.actions["mixture"]
+    if len(measured.weights) < 2:
+        return model
+    found = _matched(measured, rule)
+    maps = [_affine(*pair) for pair in zip(measured.covs, found.covs, strict=True)]
+    actions = {name: _moved(one, measured, found, maps) for name, one in model.actions.items()}
+    means = np.stack(
+        [found.means[k] + (model.draws.means[:, k] - measured.means[k]) @ maps[k].T for k in range(len(maps))], 1
+    )
+    covs = np.stack([maps[k] @ model.draws.covs[:, k] @ maps[k].T for k in range(len(maps))], 1)
+    counts = model.draws.counts * (found.weights / measured.weights)
+    return replace(model, actions=actions, draws=Draws(counts, means, covs))
+
+
+def _matched(measured: Gaussians, rule: ByRule) -> Gaussians:
+    """By steps: the model is moved by how far its cut parts are from the measured ones."""
+    now, normal = measured, public_chance(_STREAM).standard_normal((_DRAWS, measured.means.shape[1]))
+    spread = (np.arange(_DRAWS) + 0.5) / _DRAWS
+    for _ in range(_STEPS):
+        component = np.searchsorted(np.cumsum(now.weights), spread).clip(max=len(now.weights) - 1)
+        points = now.means[component] + np.einsum("nab,nb->na", now.roots[component], normal)
+        part = chosen_by(rule, points)
+        weights, means, covs = now.weights.copy(), now.means.copy(), now.covs.copy()
+        for k in range(len(weights)):
+            mine = points[part == k]
+            if len(mine) < max(_LEAST_SHARE * _DRAWS, 2 * points.shape[1] + 2):
+                continue
+            weights[k] *= np.clip(measured.weights[k] / (len(mine) / _DRAWS), 0.5, 2.0)
+            turn = _affine(np.cov(mine.T).reshape(covs[k].shape), measured.covs[k])
+            covs[k] = turn @ covs[k] @ turn.T
+            means[k] += measured.means[k] - mine.mean(0)
+        covs = (covs + covs.transpose(0, 2, 1)) / 2
+        now = Gaussians(now.owner, weights / weights.sum(), means, covs)
+    return now
+
+
+def _affine(before: FloatArray, after: FloatArray) -> FloatArray:
+    """L with L before L' = after, kept within a factor of two in every direction."""
+    values, vectors = np.linalg.eigh(before)
+    values = np.maximum(values, 1e-15)
+    root, inverse = (vectors * np.sqrt(values)) @ vectors.T, (vectors / np.sqrt(values)) @ vectors.T
+    ratio, turned = np.linalg.eigh(inverse @ after @ inverse)
+    kept = (turned * np.sqrt(ratio.clip(0.25, 4.0))) @ turned.T
+    moved: FloatArray = root @ kept @ inverse
+    return moved
+
+
+def _moved(one: Gaussians, measured: Gaussians, found: Gaussians, maps: list[FloatArray]) -> Gaussians:
+    owner = one.owner
+    turn = np.array(maps)[owner]
+    means = found.means[owner] + np.einsum("nab,nb->na", turn, one.means - measured.means[owner])
+    covs = np.matmul(np.matmul(turn, one.covs), turn.transpose(0, 2, 1))
+    weights = one.weights * (found.weights / measured.weights)[owner]
+    return Gaussians(owner, weights / weights.sum(), means, (covs + covs.transpose(0, 2, 1)) / 2)

@@ -1,0 +1,85 @@
+"""Records that nobody labelled: components are found from released values, then measured like classes.
+
+1. waves and shells of all records together: where they lie and how they spread;
+2. counts of boxes along their principal axes, in which components are found;
+3. the rounds of labelled classes, the class of a record being the likeliest component;
+4. the same again by the mixture of step 3, and its cuts undone.
+
+The class of a record is a function of that record and of released numbers, so every question keeps its sensitivity.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from sfumato.fitting.mechanisms.mixture.actions import model_of
+from sfumato.fitting.mechanisms.mixture.components import find_components
+from sfumato.fitting.mechanisms.mixture.plan import MixturePlan, Search
+from sfumato.fitting.mechanisms.mixture.posterior import Prior
+from sfumato.fitting.mechanisms.mixture.rounds import Questions, measure_classes, measure_coarse
+from sfumato.fitting.mechanisms.mixture.rules import rule_of, rule_of_boxes
+from sfumato.fitting.mechanisms.mixture.shell_moments import read_shells
+from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
+from sfumato.fitting.mechanisms.mixture.truncation import uncut
+from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
+from sfumato.fitting.public_rng import public_chance
+from sfumato.trusted.encoding import Measured
+from sfumato.trusted.feature_maps import Boxes, ByRule, Shells, Whitening
+from sfumato.trusted.measurement import Door
+
+_AXES = 3  # along which boxes are cut, at most
+_REACH = 3.0  # standard deviations to either side
+_FEWEST_BOXES, _MOST_BOXES = 64, 4096
+_RECORDS_PER_BOX = 2.0  # noise deviations that a box would hold if all held equally many
+_LEAST_SPREAD = 1e-3  # of a principal axis, relative to the widest
+_STREAM, _SECOND = 700_000, 100_000
+
+
+def release_unlabelled(
+    door: Door, plan: MixturePlan, search: Search, scales: Mapping[str, Measured], progress: Callable[[str], None]
+) -> GaussianMixture:
+    """Find the components, measure them, and measure them again with each record where it belongs."""
+    alone = ByRule((Whitening.of(np.eye(len(scales)), np.full(len(scales), 0.5)),), (0.0,))
+    questions = Questions(door, plan.places, alone, plan.adjacency)
+    progress("finding components behind the door")
+    rule = _found(questions, search)
+    progress(f"measuring {rule.size} components")
+    first = model_of(measure_classes(questions.parted(rule), search.first), scales, None)
+    rule = rule_of(first.actions["mixture"])
+    progress("measuring them again, each record where it belongs")
+    second = questions.parted(rule)
+    return uncut(model_of(measure_classes(second, plan.rounds, _SECOND), scales, None), rule)
+
+
+def _found(questions: Questions, search: Search) -> ByRule:
+    """The rule that steps 1 and 2 lead to."""
+    prior = measure_coarse(questions, search.waves)[0]
+    boxes = _boxes(questions, prior, search)
+    asked, values, noise = questions.ask([boxes], search.boxes)
+    seen = asked.maps[0]
+    assert isinstance(seen, Boxes)  # noqa: S101 - the door answers what it was asked
+    side, rng = 2 * seen.reach / seen.cells, public_chance(_STREAM)
+    components = find_components(seen.centres, values[0][:, 0], noise, side, search.components, rng)
+    return rule_of_boxes(components, seen)
+
+
+def _boxes(questions: Questions, prior: Prior, search: Search) -> Boxes:
+    """Boxes along the principal axes of the columns, as many as the number of records fills."""
+    around = Whitening.of(np.diag(np.exp(-prior.log_sd)), prior.mean)
+    asked, values, noise = questions.ask([Shells.of(around)], search.shells)
+    seen = asked.maps[0]
+    assert isinstance(seen, Shells)  # noqa: S101 - the door answers what it was asked
+    moments = read_shells(seen, values[0], noise, prior.count, prior.count_sd)
+    matrix, centre = _principal(seen.whitening, moments.mean, moments.cov)
+    axes = min(_AXES, len(matrix))
+    wanted = np.clip(prior.count / (_RECORDS_PER_BOX * questions.unit / search.boxes), _FEWEST_BOXES, _MOST_BOXES)
+    return Boxes(Whitening.of(matrix, centre), axes, int(wanted ** (1 / axes) + 1e-9), _REACH)
+
+
+def _principal(whitening: Whitening, mean: FloatArray, cov: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The map to principal axes of the columns' correlation, widest first, each of unit spread; and its centre."""
+    sd = np.sqrt(np.diag(cov))
+    values, vectors = np.linalg.eigh(cov / np.outer(sd, sd))
+    spread = np.sqrt(np.maximum(values[::-1], _LEAST_SPREAD**2 * values[-1]))
+    axes = (vectors.T[::-1] / sd) / spread[:, None]
+    return axes @ whitening.exact_matrix, whitening.exact_centre + whitening.inverse @ mean

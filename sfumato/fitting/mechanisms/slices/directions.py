@@ -1,0 +1,128 @@
+"""Histograms along random orthonormal directions, laid out by what the axes have told.
+
+A record is laid out as one coordinate for each number, its rank among the records, and one for each value of a
+category and for a missing number; all with variance 1 or less as far as the axes tell. The directions are those of
+random orthonormal frames, drawn from public chance: of one frame where it is wide enough.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.fitting.mechanisms.slices.plan import SlicesPlan
+from sfumato.fitting.mechanisms.tables.one_way import OneWay, OneWays
+from sfumato.fitting.public_rng import Chance, orthonormal, public_chance
+from sfumato.trusted.budget import noise_scale
+from sfumato.trusted.measurement import Door
+from sfumato.trusted.statistics import Slices
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_DIRECTIONS = 32
+_FEWEST_BINS, _MOST_BINS = 4, 32
+_HOLDS = 4.0  # noise deviations that an average bin of a class should hold
+_STEP = 2.0**-12  # of a place on a direction, whose records have a variance of about 1
+_RAREST = 0.02  # share below which a value of a category is not stretched further
+_DRAWN = 1 << 14  # records of independent columns, which place the bins
+_STREAM = 23
+
+
+@dataclass(frozen=True, eq=False)
+class AlongDirections:
+    """What was measured along the directions: noisy counts (directions x bins x classes) and the law of their noise.
+
+    places and ends are those of the statistic, in standard deviations; `outer` holds the outermost places that records
+    of independent columns take (directions x 2).
+    """
+
+    places: FloatArray
+    ends: FloatArray
+    outer: FloatArray
+    counts: FloatArray
+    sigma: float
+
+
+def measure_directions(door: Door, plan: SlicesPlan, one_way: OneWays) -> AlongDirections | None:
+    """Ask for them, on bins of about equal count if the columns were independent, as many as the noise allows."""
+    if plan.mu_directions is None:
+        return None
+    columns, target = list(one_way.columns.values()), plan.tables.target
+    rng = public_chance(_STREAM)
+    places = _places(rng, columns)
+    classes = None if target is None else plan.tables.grids[target].merged(one_way.classes.groups)
+    grids = {name: column.grid.merged(column.groups) for name, column in one_way.columns.items()}
+
+    def asked(ends: NDArray[np.int32]) -> Slices:
+        return Slices(grids, places, ends, target, classes)
+
+    drawn = _independent(rng, columns, places)
+    sensitivity = asked(np.zeros((_DIRECTIONS, 1), dtype=np.int32)).sensitivity(plan.tables.adjacency)
+    bins = _bins(one_way, noise_scale(sensitivity, plan.mu_directions))
+    cuts = np.ceil(np.arange(1, bins) * len(drawn) / bins).astype(np.int64)
+    drawn.sort(axis=0)
+    measured = door.measure(asked(drawn[cuts].T.astype(np.int32)), plan.mu_directions)
+    answered = measured.statistic
+    assert isinstance(answered, Slices)  # noqa: S101 - the door answers what it was asked, but for last digits
+    return AlongDirections(
+        answered.places.astype(np.float64) * _STEP,
+        answered.ends.astype(np.float64) * _STEP,
+        drawn[[0, -1]].T.astype(np.float64) * _STEP,
+        answered.split(measured.values.astype(float)),
+        measured.sigma,
+    )
+
+
+def _blocks(columns: list[OneWay]) -> list[FloatArray]:
+    """For each column its coordinates x its groups: where each group lies on each coordinate."""
+    blocks = []
+    for column in columns:
+        p = _pooled(column)
+        n = column.ordered
+        alone = np.diag(1 / np.sqrt(len(p) * np.maximum(p, _RAREST)))[n:]
+        rank = (np.cumsum(p[:n]) - p[:n] / 2) / max(p[:n].sum(), 1e-12)
+        number = np.append(np.sqrt(12) * (rank - 0.5), np.zeros(len(p) - n))[None]
+        blocks.append(np.concatenate((number, alone)) if n else alone)
+    return blocks
+
+
+def _places(rng: Chance, columns: list[OneWay]) -> NDArray[np.int32]:
+    """Directions x groups of all columns, in whole steps."""
+    blocks = _blocks(columns)
+    frames = np.split(_frames(rng, sum(map(len, blocks))), np.cumsum([len(block) for block in blocks])[:-1], axis=1)
+    places = [part @ block for part, block in zip(frames, blocks, strict=True)]
+    whole: NDArray[np.int32] = np.rint(np.concatenate(places, axis=1) / _STEP).astype(np.int32)
+    return whole
+
+
+def _pooled(column: OneWay) -> FloatArray:
+    """The distribution over a column's groups, of all classes together."""
+    counts = column.grouped.sum(axis=1).clip(1.0)
+    pooled: FloatArray = counts / counts.sum()
+    return pooled
+
+
+def _frames(rng: Chance, width: int) -> FloatArray:
+    """Directions x coordinates: uniform orthonormal frames, one after the other."""
+    frames: list[FloatArray] = []
+    while sum(map(len, frames)) < _DIRECTIONS:
+        frames.append(orthonormal(rng, width, min(width, _DIRECTIONS)).T)
+    return np.concatenate(frames)[:_DIRECTIONS]
+
+
+def _independent(rng: Chance, columns: list[OneWay], places: NDArray[np.int32]) -> IntArray:
+    """The places of records whose columns have nothing to do with each other: records x directions."""
+    found = np.zeros((_DRAWN, len(places)), dtype=np.int64)
+    start = 0
+    for column in columns:
+        ends = np.cumsum(_pooled(column))
+        group = np.searchsorted(ends / ends[-1], rng.random(_DRAWN), side="right").clip(max=len(ends) - 1)
+        found += places[:, start + group].T
+        start += len(ends)
+    return found
+
+
+def _bins(one_way: OneWays, sigma: float) -> int:
+    held = one_way.size / (one_way.classes.count * _HOLDS * sigma)
+    return int(np.clip(held, _FEWEST_BINS, _MOST_BINS))

@@ -1,0 +1,49 @@
+"""Predictions of a generator: what its own records tell of the target. Post-processing.
+
+A mixture of many products knows each of its records too well: the probability of a class given all other columns hangs
+on the one or two latent points that are nearest. A softmax regression on log-ratios of the released tables, fitted to
+what the mixture tells of its own records, says it more evenly, and of records of the world more truly. Where a release
+has asked for gradients of the target, these mend it. Records of a sample keep the class that they were drawn in: they
+are the generator's own.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sfumato.fitting.mechanisms.tables.adaptation import adapt_again, before_any_gradient, rank_of
+from sfumato.fitting.mechanisms.tables.one_way import OneWays
+from sfumato.fitting.mechanisms.tables.pairs import PairTables
+from sfumato.fitting.mechanisms.tables.plan import TablesPlan
+from sfumato.fitting.mechanisms.tables.release import Fit
+from sfumato.fitting.models.table_mixture.labeller import Labeller
+from sfumato.fitting.models.table_mixture.model import TableMixture
+from sfumato.trusted.feature_maps import Softmax
+from sfumato.trusted.measurement import Measurement
+
+_MOST_DIRECTIONS = 60  # what lies along the others is more noise than truth where the budget is small
+
+
+def with_labeller(
+    mixture: TableMixture,
+    plan: TablesPlan,
+    one_way: OneWays,
+    pairs: PairTables | None,
+    gradients: Sequence[Measurement] = (),
+) -> TableMixture:
+    """The mixture with a labeller for predictions, by gradients where there are any; samples do not meet it."""
+    if gradients:
+        model = adapt_again(list(gradients), one_way, mixture, Fit().prior)
+    else:
+        model = _distilled(mixture, plan, one_way, pairs)
+    if model is None or plan.target is None:
+        return mixture
+    return replace(mixture, labeller=Labeller.of(model, plan.target, of_samples=False))
+
+
+def _distilled(mixture: TableMixture, plan: TablesPlan, one_way: OneWays, pairs: PairTables | None) -> Softmax | None:
+    """From the mixture's own records, where there are pairs to learn from and not too many classes."""
+    if plan.target is None or not plan.labelled or pairs is None or plan.mu_pairs is None:
+        return None
+    rank = min(_MOST_DIRECTIONS, rank_of(one_way, math.hypot(plan.mu_one_way, plan.mu_pairs)))
+    return before_any_gradient(plan, plan.target, one_way, pairs, mixture, rank, prior_sd=1.0).model

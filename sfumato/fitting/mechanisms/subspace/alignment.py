@@ -1,0 +1,104 @@
+"""Pictures set upright: the same questions again, of pictures as they are without their slant and size."""
+
+import math
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from sfumato.fitting.mechanisms.subspace.classes import Counts
+from sfumato.fitting.mechanisms.subspace.gaussians import (
+    MOVE,
+    SecondMoment,
+    Subspace,
+    measured_box,
+    measured_means,
+    measured_moment,
+    own_kinds,
+    own_view,
+    subspace_of,
+    told_apart,
+)
+from sfumato.fitting.mechanisms.subspace.latent import in_all_directions, measured_latent
+from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan, UprightShares
+from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray, left_over, signed
+from sfumato.fitting.models.subspace.alignment import UprightModel
+from sfumato.trusted.feature_maps import Upright
+from sfumato.trusted.feature_maps.alignment import MOVES, Frame, Moves
+from sfumato.trusted.measurement import Door
+
+_TOLD_APART = 1.0  # noise of a class covariance along its own directions: pictures are drawn well from noisy ones
+_LEAST_MOVE = 1e-5  # a variance, on a scale from 0 to 1
+_LEAST_SPREAD, _MOST_SPREAD = 1 / 14, 1 / 3  # of a side, to one side of the ink's middle
+
+
+def frame_of(average: FloatArray, *, still: bool) -> Frame:
+    """How the ink of the average picture (rows x columns, from 0 to 1) lies. Ink is what differs from the rim."""
+    high, wide = average.shape
+    rim = np.concatenate((average[0], average[-1], average[:, 0], average[:, -1]))
+    dark = bool(rim.mean() > 0.5)
+    ink = 1 - average if dark else average
+    down, across = (np.arange(side) - (side - 1) / 2 for side in (high, wide))
+    mass = max(float(ink.sum()), 1e-9)
+    y, x = float(ink.sum(axis=1) @ down) / mass, float(ink.sum(axis=0) @ across) / mass
+    down, across = down - y, across - x
+    yy, xx = float(ink.sum(axis=1) @ down**2) / mass, float(ink.sum(axis=0) @ across**2) / mass
+    slant = float(np.clip(float(down @ ink @ across) / mass / max(yy, 1e-9), -1, 1))
+    height = float(np.clip(math.sqrt(yy), _LEAST_SPREAD * high, _MOST_SPREAD * high))
+    width = math.sqrt(max(xx - slant * slant * yy, 0.0))
+    width = float(np.clip(width, _LEAST_SPREAD * wide, _MOST_SPREAD * wide))
+    return Frame(high, wide, still, dark, x, y, slant, width, height)
+
+
+def measured_upright(
+    door: Door, plan: SubspacePlan, mu: UprightShares, counts: Counts, frame: Frame, paper: float
+) -> UprightModel:
+    """Means and second moment of upright pictures, and of their moves; then each class, pictures and moves together."""
+    upright, pixels = Upright(plan.places, frame), frame.pixels
+    middle = measured_box(door, plan, upright, mu.pilot).middle(counts.total)
+    means = measured_means(door, plan, counts, (upright, middle), (mu.norms, mu.means)).values
+    moment = measured_moment(door, plan, counts, (upright, means), (mu.class_norms, mu.scatter))
+    inner = SecondMoment(moment.matrix[:pixels, :pixels], moment.noise)
+    shapes = subspace_of(inner, counts, means[:, :pixels], told_apart(counts, mu.class_scatter, _TOLD_APART))
+    means[:, pixels:], moved = _moves(door, plan, mu, counts, frame)
+    subspace = together(shapes, moved)
+    view = own_view(upright, plan, means, subspace)
+    mus = (mu.latent_norms, mu.latent_means, mu.class_scatter)
+    latent = measured_latent(door, plan, counts, view, own_kinds(subspace), mus)
+    latent = in_all_directions(latent, subspace.own, subspace.basis.shape[1])
+    return UprightModel(
+        frame=frame,
+        means=means,
+        basis=subspace.basis,
+        whitening=subspace.whitening,
+        centres=latent.centres,
+        covs=latent.covariances,
+        residual=left_over(inner.matrix, shapes.basis, inner.noise),
+        paper=paper,
+    )
+
+
+def _moves(
+    door: Door, plan: SubspacePlan, mu: UprightShares, counts: Counts, frame: Frame
+) -> tuple[FloatArray, Subspace]:
+    """Means of the moves of each class, and all directions of the moves; none if pictures are still.
+
+    Beside hundreds of pixels five numbers would drown in the noise, so they are asked by themselves. Most lie near
+    none, where their middle is looked for.
+    """
+    alone = Upright(plan.places, frame, moves_alone=True)
+    middle = Moves.none(frame, 1).to_places(frame)[:, 0]
+    means = measured_means(door, plan, counts, (alone, middle), (mu.move_norms, mu.move_means)).values
+    moment = measured_moment(door, plan, counts, (alone, means), (mu.move_class_norms, mu.move_scatter))
+    variances, axes = np.linalg.eigh(moment.matrix)
+    deviations = np.sqrt(np.maximum(variances, max(2 * moment.noise, _LEAST_MOVE)))
+    kept = 0 if frame.still else MOVES
+    axes, deviations = signed(axes)[:, :kept], deviations[:kept]
+    return means, Subspace(axes / deviations, axes * deviations, kept, np.full(kept, MOVE))
+
+
+def together(shapes: Subspace, moves: Subspace) -> Subspace:
+    """Directions of pictures, then of moves; those in which classes differ of their own come first."""
+    ranks = (shapes.basis.shape[1], moves.basis.shape[1])
+    order = np.r_[: shapes.own, ranks[0] : sum(ranks), shapes.own : ranks[0]]
+    whitening, basis = (block_diag(one, other)[:, order] for one, other in zip(shapes[:2], moves[:2], strict=True))
+    return Subspace(whitening, basis, shapes.own + moves.own, np.concatenate((shapes.kinds, moves.kinds))[order])

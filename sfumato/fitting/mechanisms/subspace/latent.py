@@ -1,0 +1,82 @@
+"""Each class along a few whitened directions: its centre and its covariance."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.fitting.mechanisms.subspace.classes import Counts, shrunk_covariances
+from sfumato.fitting.mechanisms.subspace.clipping_radius import measured_spread
+from sfumato.fitting.mechanisms.subspace.gaussians import MOVE, SPIKE, noise_of_a_mean
+from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan
+from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray
+from sfumato.trusted.feature_maps import View
+from sfumato.trusted.feature_maps.bounded_map import UNIT
+from sfumato.trusted.measurement import Door
+from sfumato.trusted.statistics import RowSums, Scatter
+from sfumato.trusted.statistics import scatter as scatters
+
+_FARTHEST = 4.0  # roots of the number of directions
+
+
+class Latent(NamedTuple):
+    """Centres and covariances of the classes in whitened coordinates, and what noise left in the centres."""
+
+    centres: FloatArray
+    covariances: FloatArray
+    deviations: FloatArray
+
+
+def measured_latent(
+    door: Door,
+    plan: SubspacePlan,
+    counts: Counts,
+    view: View,
+    kinds: NDArray[np.int64],
+    mus: tuple[float, float, float],
+) -> Latent:
+    """Along the directions of a view in which a record is about as long as the root of their number.
+
+    Its distances are asked first: records that are farther are pulled back, and they say how much that takes away.
+    """
+    length = math.sqrt(view.width)
+    spread = measured_spread(door, view, plan.adjacency, counts.total, mus[0], _FARTHEST * length)
+    reach = spread.balanced(noise_of_a_mean(plan, counts, view, mus[1]))
+    sums = RowSums(view, reach.radius)
+    first = door.measure(sums, mus[1])
+    scale = reach.radius / reach.move / counts.each
+    noise = (scale * first.sigma / UNIT)[:, None]
+    centres = scale[:, None] * sums.split(first.values).sums
+    gains = believed(centres, noise, counts.weights, kinds)
+    centres *= gains
+    reach = spread.reach(length)
+    scatter = Scatter(view, reach.radius, apart=True)
+    answer = door.measure(scatter, mus[2])
+    square = reach.radius**2 / reach.square / counts.each
+    noisy = square[:, None, None] * scatter.matrices(answer.values) - centres[:, :, None] * centres[:, None, :]
+    covariances = shrunk_covariances(noisy, square * answer.sigma / scatters.UNIT / math.sqrt(2), counts.weights)
+    return Latent(centres, covariances, np.sqrt(gains) * noise)
+
+
+def believed(centres: FloatArray, noise: FloatArray, weights: FloatArray, kinds: NDArray[np.int64]) -> FloatArray:
+    """How much of centres, which correct means that were known before, is more than noise; one share for each kind.
+
+    Along directions that were chosen to part the means they are all that is known: these follow what noise has made of
+    the means.
+    """
+    gains = np.ones(len(kinds))
+    for kind in (SPIKE, MOVE):
+        mine = kinds == kind
+        seen = float((weights @ centres[:, mine] ** 2).sum())
+        expected = float(weights @ noise[:, 0] ** 2) * int(mine.sum())
+        gains[mine] = max(0.0, 1 - expected / max(seen, 1e-300))
+    return gains
+
+
+def in_all_directions(latent: Latent, own: int, rank: int) -> Latent:
+    """The first `own` directions as measured; along the others every class is as all records are."""
+    classes = len(latent.centres)
+    centres, covariances = np.zeros((classes, rank)), np.tile(np.eye(rank), (classes, 1, 1))
+    centres[:, :own], covariances[:, :own, :own] = latent.centres[:, :own], latent.covariances[:, :own, :own]
+    return Latent(centres, covariances, latent.deviations[:, :own])

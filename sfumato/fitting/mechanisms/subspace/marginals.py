@@ -1,0 +1,61 @@
+"""How the values of each column are spread, over all classes together."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan
+from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray
+from sfumato.fitting.models.subspace.model import CELLS
+from sfumato.trusted.encoding import Measured
+from sfumato.trusted.feature_maps import Grid
+from sfumato.trusted.measurement import Door
+from sfumato.trusted.statistics import Cells
+
+_ABOVE_NOISE, _HALF_A_RECORD = 2.0, 0.5  # deviations that a cell must have, and what it gets otherwise
+
+
+def marginal_cells(plan: SubspacePlan) -> Cells:
+    """Each column in the cells of the model, as far as its codes fill them."""
+    scales = plan.places.scales
+    grids = {key: Grid.of_cells(np.unique(cells, return_inverse=True)[1]) for key, cells in _cells(plan).items()}
+    named = {name: grids[id(scale)] for name, scale in scales.items()}
+    return Cells(tuple((name,) for name in scales), named, plan.target)
+
+
+def _cells(plan: SubspacePlan) -> dict[int, NDArray[np.int64]]:
+    """The cell of every code, once for each scale, which like columns share."""
+    distinct = {id(scale): scale for scale in plan.places.scales.values()}
+    return {key: cell_of_code(scale) for key, scale in distinct.items()}
+
+
+def cell_of_code(scale: Measured) -> NDArray[np.int64]:
+    """The lowest code is the first cell and the highest the last; between them lie equal parts of the scale."""
+    inside = CELLS - 2
+    cells: NDArray[np.int64] = 1 + np.clip(scale.places * inside, 0, inside - 1).astype(np.int64)
+    low, high = scale.lowest_and_highest
+    cells[low], cells[high] = 0, CELLS - 1
+    return cells
+
+
+class MarginalShares(NamedTuple):
+    """Probabilities (columns x cells), and the deviation of their noise."""
+
+    shares: FloatArray
+    deviation: float
+
+
+def measured_marginals(door: Door, plan: SubspacePlan, records: float) -> MarginalShares:
+    """What each column is like. A cell that does not stand above its noise has half a record, never none."""
+    statistic, scales = marginal_cells(plan), plan.places.scales
+    answer = door.measure(statistic, plan.mu.marginals)
+    filled = {key: np.unique(cells) for key, cells in _cells(plan).items()}
+    counts = statistic.split(answer.values)
+    found = np.zeros((plan.columns, CELLS))
+    for row, (name, scale) in zip(found, scales.items(), strict=True):
+        noisy = counts[(name,)].astype(np.float64)
+        kept = np.where(noisy > _ABOVE_NOISE * answer.sigma, noisy, _HALF_A_RECORD)
+        kept[noisy.argmax()] = max(float(noisy.max()), 1.0)
+        row[filled[id(scale)]] = kept / kept.sum()
+    return MarginalShares(found, answer.sigma / records)

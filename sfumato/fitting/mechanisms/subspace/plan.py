@@ -1,0 +1,125 @@
+"""What `subspace` will ask and what each question may spend: a function of schema, budget and adjacency alone."""
+
+import math
+from dataclasses import dataclass
+
+from sfumato.errors import SchemaError
+from sfumato.fitting.mechanisms.numbers_only import refuse_all_but_numbers
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.encoding import Encoder, Listed
+from sfumato.trusted.feature_maps import ByTarget, Places, Together
+from sfumato.trusted.feature_maps.alignment import picture_of
+from sfumato.trusted.fixed_point import LARGEST_SIGMA, RECORD_NORM
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.statistics import scatter
+
+MOST_COLUMNS, MOST_CLASSES = 5_000, 200
+WIDE = 64  # columns of numbers, from which on `auto` takes a subspace
+_LEAST_MU = 2 * RECORD_NORM / LARGEST_SIGMA  # below it the noise leaves the lattice
+_OF_SCATTER = ("scatter", "marginals", "class_scatter", "move_scatter")
+_LEAST_MU_OF_SCATTER = math.sqrt(2) * scatter.UNIT / LARGEST_SIGMA
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What each question gets: shares of mu squared in a table of constants, then mu."""
+
+    pilot: float
+    bounds: float
+    norms: float
+    means: float
+    class_norms: float
+    scatter: float
+    marginals: float  # or of the scatter once more
+    latent_norms: float
+    latent_means: float
+    class_scatter: float
+
+
+@dataclass(frozen=True)
+class UprightShares:
+    """The same for what is asked of pictures set upright, and of how they were moved."""
+
+    pilot: float
+    norms: float
+    means: float
+    class_norms: float
+    scatter: float
+    latent_norms: float
+    latent_means: float
+    class_scatter: float
+    move_norms: float
+    move_means: float
+    move_class_norms: float
+    move_scatter: float
+
+
+_SHARES = Shares(0.04, 0.005, 0.0075, 0.22, 0.0075, 0.32, 0.10, 0.0075, 0.06, 0.2325)
+# Upright pictures are drawn from and tell classes; for single pixels, and parts of pictures, the half is enough.
+_BESIDE_UPRIGHT = Shares(0.03, 0.005, 0.004, 0.06, 0.004, 0.09, 0.08, 0.003, 0.014, 0.05)
+_UPRIGHT = UprightShares(0.01, 0.005, 0.16, 0.005, 0.20, 0.005, 0.03, 0.195, 0.003, 0.02, 0.003, 0.024)
+
+
+@dataclass(frozen=True)
+class SubspacePlan:
+    """The columns, what parts the records, the schema's target, and the mu of each question; `upright`: of pictures."""
+
+    places: Places
+    parting: ByTarget | Together
+    target: str | None
+    adjacency: Adjacency
+    mu: Shares
+    upright: UprightShares | None
+
+    @property
+    def columns(self) -> int:
+        """d."""
+        return len(self.places.names)
+
+    @property
+    def classes(self) -> int:
+        """K."""
+        return self.parting.size
+
+
+def plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency) -> SubspacePlan:
+    """The plan for a table of numbers, with one category as target or with none."""
+    codes = Encoder(schema).columns
+    target = schema.target if schema.target is not None and isinstance(codes[schema.target], Listed) else None
+    names = [name for name in schema.by_name if name != target]
+    _refuse(schema, names, target, adjacency)
+    parting = Together() if target is None else ByTarget(target, codes[target].size)
+    places = Places.of(schema.by_name, names)
+    pictured = picture_of(places.columns) is not None
+    shares = (*_values(_BESIDE_UPRIGHT), *_values(_UPRIGHT)) if pictured else _values(_SHARES)
+    names = [*vars(_BESIDE_UPRIGHT if pictured else _SHARES), *(vars(_UPRIGHT) if pictured else ())]
+    mus = budget.split(shares, [_LEAST_MU_OF_SCATTER if name in _OF_SCATTER else _LEAST_MU for name in names])
+    first = len(_values(_SHARES))
+    mu, upright = Shares(*mus[:first]), UprightShares(*mus[first:]) if pictured else None
+    return SubspacePlan(places, parting, schema.target, adjacency, mu, upright)
+
+
+def _values(shares: Shares | UprightShares) -> tuple[float, ...]:
+    return tuple(vars(shares).values())
+
+
+def _refuse(schema: Schema, names: list[str], target: str | None, adjacency: Adjacency) -> None:
+    """Refuse a table that has no subspace, and name the mechanism that serves it."""
+    refuse_all_but_numbers(schema, names, "subspace")
+    if not 2 <= len(names) <= MOST_COLUMNS:
+        raise SchemaError(
+            f"there are {len(names)} columns of numbers, and a subspace has 2 to {MOST_COLUMNS}; use mechanism tables"
+        )
+    if target is None and adjacency == Adjacency.LABEL:
+        raise SchemaError("label adjacency protects a category, and the target is none; use mechanism tables")
+    if target is not None and Encoder(schema).columns[target].size > MOST_CLASSES:
+        raise SchemaError(f"the target {target!r} has more than {MOST_CLASSES} classes; use mechanism tables")
+
+
+def is_wide(schema: Schema) -> bool:
+    """Whether a table is what this mechanism is for: many numbers, and at most one category, as target."""
+    features = [schema[name] for name in schema.features]
+    numbers = all(column.type in ("number", "integer") and not column.missing for column in features)
+    listed = schema.target is None or schema[schema.target].type in ("category", "boolean")
+    return numbers and len(features) >= WIDE and listed

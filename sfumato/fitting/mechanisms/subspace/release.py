@@ -1,0 +1,117 @@
+"""`subspace`: a Gaussian for each class in the few directions of a wide table that stand above the noise.
+
+Counts and means first; then second moments of all records, whose spectrum says how many directions can be told from
+noise; then each class along these; of pictures, all of it again as they are when set upright. The rest is
+post-processing.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from sfumato.errors import BundleError
+from sfumato.fitting.approx_equal import alike
+from sfumato.fitting.mechanisms.subspace.alignment import frame_of, measured_upright
+from sfumato.fitting.mechanisms.subspace.classes import Counts
+from sfumato.fitting.mechanisms.subspace.gaussians import (
+    Subspace,
+    measured_box,
+    measured_means,
+    measured_moment,
+    own_kinds,
+    own_view,
+    subspace_of,
+    told_apart,
+)
+from sfumato.fitting.mechanisms.subspace.latent import in_all_directions, measured_latent
+from sfumato.fitting.mechanisms.subspace.marginals import marginal_cells, measured_marginals
+from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan, is_wide, plan_subspace
+from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray, left_over
+from sfumato.fitting.models.subspace.model import CELLS, SubspaceModel
+from sfumato.fitting.replay import Record
+from sfumato.trusted.feature_maps.alignment import picture_of
+from sfumato.trusted.measurement import Door, Measurement
+from sfumato.trusted.statistics import AtBounds
+
+__all__ = ["SubspacePlan", "is_wide", "plan_subspace", "refit_subspace", "release_subspace"]
+
+_MANY_AT_BOUNDS, _ABOVE_NOISE = 0.3, 3.0  # of the values lie on a bound; deviations of noise that a cell holds
+_TOLD_APART = 0.35  # noise of a class covariance along its own directions, as a share of a variance
+
+
+def release_subspace(door: Door, plan: SubspacePlan, progress: Callable[[str], None]) -> SubspaceModel:
+    """Measure counts, means, second moments and classes, and put the model together."""
+    progress("counts and means behind the door")
+    mu, places = plan.mu, plan.places
+    pilot = measured_box(door, plan, places, mu.pilot, count_weight=1.0)
+    counts = Counts(np.maximum(pilot.counts, 1.0), pilot.sigma)
+    middle = pilot.middle(counts.total)
+    at_bounds = _at_bounds(door, plan, counts)
+    many_at_bounds = at_bounds > _MANY_AT_BOUNDS
+    asks_marginals = many_at_bounds and _cells_stand_out(plan, counts)
+    means = measured_means(door, plan, counts, (places, middle), (mu.norms, mu.means))
+    progress("second moments behind the door")
+    marginals = measured_marginals(door, plan, counts.total) if asks_marginals else None
+    spent = (mu.scatter,) if asks_marginals else (mu.scatter, mu.marginals)
+    moment = measured_moment(door, plan, counts, (places, means.values), (mu.class_norms, *spent))
+    subspace = subspace_of(moment, counts, means.values, told_apart(counts, mu.class_scatter, _TOLD_APART))
+    progress("each class in the directions that stand above the noise")
+    view = own_view(places, plan, means.values, subspace)
+    kinds = own_kinds(subspace)
+    latent = measured_latent(door, plan, counts, view, kinds, (mu.latent_norms, mu.latent_means, mu.class_scatter))
+    latent = in_all_directions(latent, subspace.own, subspace.basis.shape[1])
+    model = SubspaceModel(
+        scales=places.scales,
+        target=plan.parting.target,
+        classes=plan.classes,
+        size=counts.total,
+        weights=counts.weights,
+        means=means.values,
+        basis=subspace.basis,
+        whitening=subspace.whitening,
+        centres=latent.centres,
+        covs=latent.covariances,
+        residual=left_over(moment.matrix, subspace.basis, moment.noise),
+        mean_sds=_mean_deviations(means.deviations, subspace, latent.deviations),
+        marginals=None if marginals is None else marginals.shares,
+        count_sd=counts.deviation,
+        marginal_sd=0.0 if marginals is None else marginals.deviation,
+    )
+    shape = picture_of(places.columns)
+    if plan.upright is None or shape is None:
+        return model
+    progress("pictures set upright")
+    frame = frame_of(middle.reshape(shape), still=not many_at_bounds)
+    return replace(model, upright=measured_upright(door, plan, plan.upright, counts, frame, at_bounds))
+
+
+def refit_subspace(measurements: tuple[Measurement, ...], plan: SubspacePlan) -> SubspaceModel:
+    """Fit the model anew to what was once released; every question must be the one that the answers before ask for."""
+    record = Record(measurements, alike)
+    model = release_subspace(record, plan, lambda _: None)
+    if record.left:
+        raise BundleError("there are more measurements than the budget asks for; use the version that made the bundle")
+    return model
+
+
+def _at_bounds(door: Door, plan: SubspacePlan, counts: Counts) -> float:
+    """The share of the values that lie on a bound."""
+    found = float(door.measure(AtBounds(plan.places), plan.mu.bounds).values[0])
+    return min(max(found / plan.columns / counts.total, 0.0), 1.0)
+
+
+def _cells_stand_out(plan: SubspacePlan, counts: Counts) -> bool:
+    """Whether the cells of marginals stand above their noise."""
+    noise = marginal_cells(plan).sensitivity(plan.adjacency) / plan.mu.marginals
+    unseen = noise == 0  # by a label: the question would be free of noise, which the door does not know
+    return not unseen and counts.total > _ABOVE_NOISE * CELLS * noise
+
+
+def _mean_deviations(outside: FloatArray, subspace: Subspace, inside: FloatArray) -> FloatArray:
+    """What noise left in the class means: in the own directions as centres have it, elsewhere as the first means."""
+    basis, whitening = subspace.basis[:, : subspace.own], subspace.whitening[:, : subspace.own]
+    share = (basis * whitening).sum(axis=1)  # of each column, that lies in these directions
+    variances = outside**2 * np.clip(1 - share, 0, 1) + inside**2 @ (basis**2).T
+    deviations: FloatArray = np.sqrt(variances)
+    return deviations

@@ -1,0 +1,164 @@
+"""Approximate: the mixture of products that explains the noisy tables best. Post-processing.
+
+    p(x, y = c) = sum over components k of class c of  pi_k prod_j theta_kj[x_j]
+
+theta lives on the groups of each column; the pair tables see it through the 0/1 map G from groups to coarse cells.
+With A = theta G the pair tables of a class are A' diag(pi) A, so that error and gradient are a few matrix products. The
+error is that of a Gaussian measurement: squared residuals over their variance; and a Dirichlet prior draws every
+component to the marginals of its class, so that noise alone makes no two columns depend on each other.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.fitting.mechanisms.tables.merging import IntArray
+from sfumato.fitting.mechanisms.tables.one_way import OneWays
+from sfumato.fitting.mechanisms.tables.pairs import PairTables
+from sfumato.fitting.public_rng import public_chance
+
+Floats = NDArray[np.float32]
+FloatArray = NDArray[np.float64]
+
+_JITTER = 0.8  # spread of the components' logits around the marginals at the start
+_PRIOR = 2.0  # records of the marginals that the Dirichlet prior gives every component
+_RATE, _WARM = 0.1, 0.1
+_FADE, _FADE_SQUARE = 0.9, 0.999  # Adam's memories
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All noisy tables on the scale of probabilities, stacked.
+
+    one_way   groups of all columns x classes, with the precision (one over variance) of each row
+    coarse    0/1 map from groups to coarse cells; columns of no pair have none, so that wide tables cost no squares
+    pairs     classes x coarse cells x coarse cells, symmetric, with the precision of each entry; 0: not measured
+    """
+
+    one_way: Floats
+    one_way_precision: Floats
+    coarse: Floats
+    pairs: Floats
+    pair_precision: Floats
+    offsets: IntArray  # where the groups of each column start
+
+
+def evidence(one_way: OneWays, pairs: PairTables | None) -> Evidence:
+    """Stack the tables. Sampling variance is added to that of noise, so that a large budget does not chase counts."""
+    columns, size = list(one_way.columns.values()), one_way.size
+    offsets = np.cumsum([0, *(len(column.grouped) for column in columns)])
+    variance = np.concatenate([c.variance + c.grouped.mean(axis=1).clip(1) for c in columns]) / size**2
+    paired = [] if pairs is None else [name for name in one_way.columns if name in set(itertools.chain(*pairs.tables))]
+    levels = [] if pairs is None else [int(pairs.coarse[name].max()) + 1 for name in paired]
+    starts = dict(zip(paired, np.cumsum([0, *levels]).tolist(), strict=False))
+    coarse = np.zeros((offsets[-1], sum(levels)), dtype=np.float32)
+    tables = np.zeros((one_way.classes.count, sum(levels), sum(levels)), dtype=np.float32)
+    precision = np.zeros((sum(levels), sum(levels)), dtype=np.float32)
+    if pairs is not None:
+        for name, offset in zip(one_way.columns, offsets, strict=False):
+            if name in starts:
+                coarse[offset + np.arange(len(pairs.coarse[name])), starts[name] + pairs.coarse[name]] = 1
+        for (one, other), table in pairs.tables.items():
+            rows = slice(starts[one], starts[one] + table.shape[1])
+            across = slice(starts[other], starts[other] + table.shape[2])
+            tables[:, rows, across] = table / size
+            tables[:, across, rows] = table.transpose(0, 2, 1) / size
+            precision[rows, across] = precision[across, rows] = (size / pairs.sigma[one, other]) ** 2
+    stacked = np.concatenate([column.grouped for column in columns]) / size
+    return Evidence(
+        stacked.astype(np.float32), (1 / variance).astype(np.float32)[:, None], coarse, tables, precision, offsets[:-1]
+    )
+
+
+@dataclass
+class ProductMixture:
+    """Components with their class, as logits: theta by column (softmax within each), pi over all components."""
+
+    logits: Floats
+    weight_logits: Floats
+    owner: IntArray  # the class of each component
+    marginals: Floats  # components x groups: those of their class
+    offsets: IntArray
+
+    @property
+    def _column(self) -> IntArray:
+        return np.repeat(np.arange(len(self.offsets)), np.diff(np.append(self.offsets, self.logits.shape[1])))
+
+    @property
+    def theta(self) -> Floats:
+        """Components x groups of all columns."""
+        column = self._column
+        e = np.exp(self.logits - np.maximum.reduceat(self.logits, self.offsets, axis=1)[:, column])
+        theta: Floats = (e / np.add.reduceat(e, self.offsets, axis=1)[:, column]).astype(np.float32)
+        return theta
+
+    @property
+    def pi(self) -> Floats:
+        """The weight of each component."""
+        e: Floats = np.exp(self.weight_logits - self.weight_logits.max())
+        pi: Floats = e / e.sum()
+        return pi
+
+    def error(self, seen: Evidence) -> tuple[float, Floats, Floats]:
+        """Minus the log-posterior up to a constant, and its gradient by both kinds of logits."""
+        theta, pi = self.theta, self.pi
+        member = (self.owner[:, None] == np.arange(seen.one_way.shape[1])).astype(np.float32)
+        off = theta.T @ (pi[:, None] * member) - seen.one_way
+        push = seen.one_way_precision * off
+        total = 0.5 * float((push * off).sum())
+        by_class = (member @ push.T).astype(np.float32)
+        by_theta, by_pi = pi[:, None] * by_class, (theta * by_class).sum(axis=1)
+        cells = theta @ seen.coarse
+        by_cells = np.zeros_like(cells)
+        for c, table in enumerate(seen.pairs):
+            own = self.owner == c
+            mine, weight = cells[own], pi[own, None]
+            off = mine.T @ (weight * mine) - table
+            push = seen.pair_precision * off
+            total += 0.25 * float((push * off).sum())  # every pair stands on both sides of the diagonal
+            pushed = mine @ push
+            by_cells[own] = weight * pushed
+            by_pi[own] += 0.5 * (pushed * mine).sum(axis=1)
+        by_theta += by_cells @ seen.coarse.T
+        inner = theta * by_theta
+        by_logits = inner - theta * np.add.reduceat(inner, self.offsets, axis=1)[:, self._column]
+        by_logits += _PRIOR * (theta - self.marginals)
+        total -= _PRIOR * float((self.marginals * np.log(theta)).sum())
+        return total, by_logits, pi * (by_pi - pi @ by_pi)
+
+    def fit(self, seen: Evidence, steps: int) -> None:
+        """Adam with a linear warm-up and a cosine to zero."""
+        warm = max(1, int(_WARM * steps))
+        parameters = (self.logits, self.weight_logits)
+        memories = [(np.zeros_like(parameter), np.zeros_like(parameter)) for parameter in parameters]
+        for t in range(steps):
+            _, *gradients = self.error(seen)
+            rate = _RATE * min((t + 1) / warm, 0.5 * (1 + np.cos(np.pi * max(0, t - warm) / max(1, steps - warm))))
+            for parameter, gradient, (mean, square) in zip(parameters, gradients, memories, strict=True):
+                mean += (1 - _FADE) * (gradient - mean)
+                square += (1 - _FADE_SQUARE) * (gradient * gradient - square)
+                size = np.sqrt(square / (1 - _FADE_SQUARE ** (t + 1))) + 1e-8
+                parameter -= (rate / (1 - _FADE ** (t + 1)) * mean / size).astype(np.float32)
+
+
+def approximate(
+    one_way: OneWays, pairs: PairTables | None, components: Sequence[int], steps: int
+) -> tuple[FloatArray, list[FloatArray], IntArray]:
+    """Fit so many components of each class: their weights, theta by column (components x groups), their class."""
+    seen = evidence(one_way, pairs)
+    rng = public_chance(0)  # it breaks the tie between components
+    owner = np.repeat(np.arange(len(components)), components)
+    marginals = np.concatenate([column.theta for column in one_way.columns.values()], axis=1)[owner].astype(np.float32)
+    jitter = np.where(np.repeat(components, components) > 1, _JITTER, 0.0)[:, None]
+    logits = (np.log(marginals) + jitter * rng.normal(size=marginals.shape)).astype(np.float32)
+    weights = np.log(one_way.totals / one_way.size / components)[owner].astype(np.float32)
+    mixture = ProductMixture(logits, weights, owner, marginals, seen.offsets)
+    mixture.fit(seen, steps)
+    pi = mixture.pi.astype(np.float64)
+    # the classes' totals are known better than the fit knows them
+    pi *= (one_way.totals / one_way.size / np.bincount(owner, weights=pi))[owner]
+    theta = np.split(mixture.theta.astype(np.float64), seen.offsets[1:], axis=1)
+    return pi / pi.sum(), [part / part.sum(axis=1, keepdims=True) for part in theta], owner

@@ -1,0 +1,59 @@
+"""The public grids on which tables count.
+
+Fine enough to show any shape, before noise decides what can be told apart.
+"""
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.trusted.encoding import Codes, Measured
+from sfumato.trusted.feature_maps import Grid
+
+_ONE_CELL_EACH = 128  # a range of whole numbers up to this long has a cell for each
+_UNIFORM = 64
+_LOG = 64
+_SMALLEST = 1e-4  # where the log grid starts, as a share of the range
+
+
+def fine_grid(codes: Codes) -> Grid:
+    """One cell for each listed value; for a number cells in the order of its values, atoms alone; missing last."""
+    if not isinstance(codes, Measured) or (codes.exact and codes.steps <= _ONE_CELL_EACH):
+        return Grid.of_cells(np.arange(codes.size))
+    atoms = dict(zip(codes.atoms, range(codes.steps, codes.size), strict=False))
+    bound = codes.steps - 1  # the step of the upper bound, whose atom comes last
+    places = {code: int(codes.steps_of(np.array([atom]))[0]) for atom, code in atoms.items()}
+    starts = sorted({0, *_cuts(codes), *(step for step in places.values() if step < bound)})
+    runs: list[range] = []
+    for start, stop in itertools.pairwise([*starts, codes.steps]):
+        runs += [range(code, code + 1) for code, step in places.items() if step == start]
+        runs.append(range(start, stop))
+    runs += [range(code, code + 1) for code, step in places.items() if step == bound]
+    runs += [range(codes.missing, codes.missing + 1)] if codes.missing is not None else []
+    cell_of_code = np.empty(codes.size, dtype=np.int64)
+    for cell, run in enumerate(runs):
+        cell_of_code[run.start : run.stop] = cell
+    return Grid.of_cells(cell_of_code)
+
+
+def _cuts(codes: Measured) -> list[int]:
+    """The steps at which cells start.
+
+    A uniform grid joined with a logarithmic one around 0, or around the bound next to 0, so that both broad shapes and
+    a heap near 0 show. A log scale is even already, and dates have no 0.
+    """
+    if codes.dated or (codes.log and not codes.exact):
+        return _distinct(np.linspace(0, codes.steps, 2 * _UNIFORM, endpoint=False))
+    length, origin = codes.high - codes.low, min(max(0.0, codes.low), codes.high)
+    away = length * np.geomspace(_SMALLEST, 1, _LOG)
+    ends = np.concatenate((codes.low + length * np.arange(_UNIFORM) / _UNIFORM, origin + away, origin - away))
+    ends = ends[(ends >= codes.low) & (ends < codes.high)]
+    if not codes.whole:
+        return _distinct(codes.steps_of(ends))
+    alone = np.array(codes.standing_out)
+    return _distinct(codes.steps_of(np.concatenate((np.ceil(ends), alone, alone[alone < codes.high] + 1))))
+
+
+def _distinct(steps: NDArray[np.floating | np.integer]) -> list[int]:
+    return sorted(set(np.asarray(steps, dtype=np.int64).tolist()))

@@ -1,0 +1,140 @@
+"""`tables`: noisy tables of every column and every two columns, and the model that explains them.
+
+Anonymize: counts on public grids, and gradients, come through the door.
+Approximate: a mixture of products is fitted to the counts.
+Adapt: a labeller, what the target is given the rest, is fitted to the gradients.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import RequestError
+from sfumato.fitting.mechanisms.tables.adaptation import adapt, adapt_again
+from sfumato.fitting.mechanisms.tables.approximation import approximate
+from sfumato.fitting.mechanisms.tables.estimation import FloatArray
+from sfumato.fitting.mechanisms.tables.merging import IntArray
+from sfumato.fitting.mechanisms.tables.one_way import OneWays, cut_target, measure_one_way
+from sfumato.fitting.mechanisms.tables.pairs import PairTables, measure_pairs
+from sfumato.fitting.mechanisms.tables.plan import MANY_CLASSES, TablesPlan, plan_tables
+from sfumato.fitting.models.table_mixture.labeller import Labeller
+from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
+from sfumato.fitting.replay import Record
+from sfumato.trusted.feature_maps import Grid, Softmax
+from sfumato.trusted.measurement import Door, Measurement
+
+__all__ = ["Fit", "TablesPlan", "assembled", "labelled", "plan_tables", "refit_tables", "release_tables"]
+
+_MOST_COMPONENTS, _MOST_STEPS = 1_000, 10_000
+_FIRST_COMPONENT, _NEXT_COMPONENT = 10.0, 2.0  # noise deviations of a pair's count that a class must hold for them
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How the models are fitted to what was released. Post-processing: any setting is free.
+
+    components   the most that a class of the target gets
+    steps        of the fit of the mixture
+    prior        standard deviation of the labeller's coefficients around what the mixture says
+    """
+
+    components: int = 80
+    steps: int = 800
+    prior: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.components <= _MOST_COMPONENTS and 1 <= self.steps <= _MOST_STEPS):
+            raise RequestError(f"a fit needs 1 to {_MOST_COMPONENTS} components and 1 to {_MOST_STEPS} steps")
+        if not 0 < self.prior < np.inf:
+            raise RequestError("the prior of a fit must be a number above 0")
+
+
+def release_tables(
+    door: Door, plan: TablesPlan, progress: Callable[[str], None], fit: Fit | None = None
+) -> TableMixture:
+    """Measure, fit, measure how far the fit is off, and mend it.
+
+    After the measurements all is post-processing.
+    """
+    fit = fit or Fit()
+    progress("counting every column behind the door")
+    one_way = measure_one_way(door, plan, cut_target(door, plan))
+    progress("counting every two columns behind the door")
+    pairs = measure_pairs(door, plan, one_way)
+    progress("fitting the mixture to what came out")
+    mixture = _mixture(plan, one_way, pairs, fit)
+    progress("asking how far its labels are off")
+    return labelled(mixture, plan, adapt(door, plan, one_way, pairs, mixture, fit.prior))
+
+
+def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: Fit | None = None) -> TableMixture:
+    """Fit the models anew to what was once released.
+
+    Every table must be the one that schema, budget and earlier answers ask for. Gradients are taken as they were asked:
+    which directions they look along hangs on the last digits of a fit.
+    """
+    fit, record = fit or Fit(), Record(measurements)
+    one_way = measure_one_way(record, plan, cut_target(record, plan))
+    pairs = measure_pairs(record, plan, one_way)
+    mixture = _mixture(plan, one_way, pairs, fit)
+    record.must_be_left(plan.mu_steps)
+    return labelled(mixture, plan, adapt_again(record.left, one_way, mixture, fit.prior))
+
+
+def labelled(mixture: TableMixture, plan: TablesPlan, model: Softmax | None) -> TableMixture:
+    """The mixture with a labeller, where there is one."""
+    if model is None or plan.target is None:
+        return mixture
+    return replace(mixture, labeller=Labeller.of(model, plan.target))
+
+
+def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> TableMixture:
+    """The fitted mixture over the codes of every column, the target among them."""
+    classes, size = one_way.classes, one_way.size
+    components = _components(one_way, pairs, fit.components)
+    if one_way.columns:
+        steps = max(1, fit.steps * MANY_CLASSES // max(MANY_CLASSES, classes.count))
+        weights, thetas, owner = approximate(one_way, pairs, components, steps)
+    else:
+        weights, thetas, owner = one_way.totals / size, [], np.arange(classes.count)
+    return assembled(plan, one_way, weights, thetas, owner, asdict(fit))
+
+
+def assembled(
+    plan: TablesPlan,
+    one_way: OneWays,
+    weights: FloatArray,
+    thetas: Sequence[FloatArray],
+    owner: IntArray,
+    settings: Mapping[str, Any],
+) -> TableMixture:
+    """The mixture over the codes of every column from components over its groups (theta by column), and their class."""
+    classes, size = one_way.classes, one_way.size
+    columns = {}
+    for (name, column), theta in zip(one_way.columns.items(), thetas, strict=True):
+        noise = np.sqrt(column.variance * classes.count) / size
+        columns[name] = _pieces(column.grid, column.groups, noise, theta[:, column.groups] * column.inside)
+    if plan.target is not None:
+        noise = np.full(classes.count, one_way.deviation / size)
+        theta = np.where(classes.groups == owner[:, None], classes.inside, 0.0)
+        columns[plan.target] = _pieces(plan.grids[plan.target], classes.groups, noise, theta)
+    ordered = {name: columns[name] for name in plan.codes}
+    return TableMixture(weights, ordered, size, settings=settings)
+
+
+def _components(one_way: OneWays, pairs: PairTables | None, most: int) -> list[int]:
+    """A component for every few noise deviations that a class holds; without pairs one is all that can be told."""
+    if pairs is None:
+        return [1] * one_way.classes.count
+    held = one_way.totals / pairs.typical_sigma
+    return [int(np.clip((h - _FIRST_COMPONENT) / _NEXT_COMPONENT, 1, most)) for h in held]
+
+
+def _pieces(grid: Grid, groups: IntArray, noise: FloatArray, theta: FloatArray) -> Pieces:
+    """The distribution over a grid each of whose cells is one run of codes, in the order of the codes."""
+    cells = np.array(grid.cells)
+    starts = np.array(grid.starts)
+    stops = np.append(starts[1:], grid.codes)
+    return Pieces(starts, stops, groups[cells], noise[groups[cells]], theta[:, cells])

@@ -1,0 +1,1 @@
+"""One or a few Gaussians for every class. Start at `model.py`."""

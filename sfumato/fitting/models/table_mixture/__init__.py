@@ -1,0 +1,1 @@
+"""A mixture of products over the cells of every column. Start at `model.py`."""

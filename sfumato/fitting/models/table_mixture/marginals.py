@@ -1,0 +1,86 @@
+"""The distribution of one column as a table that people read."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.errors import RequestError
+from sfumato.trusted.encoding import Codes, Listed, Measured
+
+if TYPE_CHECKING:
+    from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
+
+FloatArray = NDArray[np.float64]
+
+_BAND = 1.96  # standard deviations of noise to either side: 95 % of it
+_ALMOST_ONE = 1 - 2.0**-53
+
+
+def marginal_table(model: "TableMixture", column: str, codes: Codes) -> pa.Table:
+    """What the release tells apart in a column, its probability, and the 95 % band of the noise.
+
+    A listed column has a row for each `value`; an ordered one a row for each interval, `first` to `last`, in order. A
+    missing value is a null in the last row.
+    """
+    pieces, probability = model.columns[column], model.marginal(column)
+    if not isinstance(codes, Measured):
+        value = codes.decode(pieces.starts.astype(np.int32), np.zeros(len(pieces.starts)))
+        return pa.table({"value": value, **_with_band(probability, pieces.noise)})
+    groups, place = np.unique(pieces.groups, return_inverse=True)
+    first, last = _ends(codes, pieces, place)
+    noise = np.array([pieces.noise[place == group].max() for group in range(len(groups))])
+    grouped = np.bincount(place, weights=probability).astype(np.float64)
+    return pa.table({"first": first, "last": last, **_with_band(grouped, noise)})
+
+
+def _with_band(probability: FloatArray, noise: FloatArray) -> dict[str, FloatArray]:
+    low, high = (np.clip(probability + side * _BAND * noise, 0, 1) for side in (-1, 1))
+    return {"probability": probability, "low": low, "high": high}
+
+
+def _ends(codes: Measured, pieces: "Pieces", place: NDArray[np.int64]) -> tuple[pa.Array, pa.Array]:
+    """The least and the greatest value of every group of pieces, null for the missing one."""
+    inside = np.full(len(place), _ALMOST_ONE)
+    least = codes.decode(pieces.starts.astype(np.int32), np.zeros(len(place)))
+    greatest = codes.decode((pieces.stops - 1).astype(np.int32), inside)
+    low, high = (np.nan_to_num(codes.read(ends).values, nan=np.inf) for ends in (least, greatest))
+    by_low, by_high = np.lexsort((low, place)), np.lexsort((high, place))
+    counts = np.bincount(place)
+    last_of_group = np.cumsum(counts) - 1
+    return least.take(pa.array(by_low[last_of_group - counts + 1])), greatest.take(pa.array(by_high[last_of_group]))
+
+
+def piece_values(column: str, codes: Codes, pieces: "Pieces") -> tuple[FloatArray, NDArray[np.bool_]]:
+    """The mean value of each piece, and whether it has one."""
+    if isinstance(codes, Measured):
+        everything = np.arange(codes.size, dtype=np.int32)
+        table = codes.read(codes.decode(everything, np.full(codes.size, 0.5))).values
+    else:
+        numbers = codes.values if isinstance(codes, Listed) else ()
+        if not all(isinstance(number, int | float) for number in numbers):
+            raise RequestError(f"the values of column {column!r} are no numbers and have no mean; use marginal")
+        table = np.array([float(number) for number in numbers] + [np.nan] * (codes.missing is not None))
+    up_to = np.append(0.0, np.cumsum(np.nan_to_num(table)))
+    value = (up_to[pieces.stops] - up_to[pieces.starts]) / (pieces.stops - pieces.starts)
+    return value, ~np.isnan(table[pieces.starts])
+
+
+def pieces_up_to(codes: Measured, pieces: "Pieces", share: FloatArray, numbers: FloatArray) -> FloatArray:
+    """The probability at or below each number, of a column whose pieces have these shares.
+
+    Among the records that have a value. The codes of a piece are alike, and so are the values of a step.
+    """
+    known = pieces.starts < codes.steps + len(codes.atoms)
+    if share[known].sum() <= 0:
+        raise RequestError("no record has a value of this column under this condition; ask for a wider one")
+    starts, stops, share = pieces.starts[known], pieces.stops[known], share[known] / share[known].sum()
+    last = np.floor(numbers) if codes.whole else numbers
+    step = codes.steps_of(last)
+    left, right = codes.ends(step), codes.ends(step + 1)
+    below = step + np.clip((last + codes.whole - left) / (right - left), 0.0, 1.0)
+    atoms_below = codes.steps + np.searchsorted(codes.atoms, numbers, side="right")
+    reached = np.where(starts < codes.steps, below[:, None], atoms_below[:, None])
+    up_to: FloatArray = np.clip((reached - starts) / (stops - starts), 0.0, 1.0) @ share
+    return up_to

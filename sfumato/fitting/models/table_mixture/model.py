@@ -1,0 +1,363 @@
+"""A mixture of products over the codes of a table: what the `tables` mechanism releases.
+
+    p(x_1 .. x_d) = sum_k weight_k prod_j theta_kj[cell of x_j], and inside a cell all codes are alike.
+
+The target is a column like any other, so conditions and marginals are one and the same sum over components. All of it
+is exact: nothing is sampled unless `sample` is asked. Where there is a labeller, it says what the target is wherever
+all other columns are known: in predictions, and of the records of a sample if it is made for them.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.errors import RequestError
+from sfumato.fitting.conditions import Condition
+from sfumato.fitting.models.logarithms import log_sum
+from sfumato.fitting.models.table_mixture.labeller import Labeller
+from sfumato.fitting.models.table_mixture.marginals import marginal_table, piece_values, pieces_up_to
+from sfumato.trusted.encoding import Batch, Codes, Listed, Measured
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Runs = Sequence[tuple[int, int]]
+
+_MOST = 2.0**100  # of a number that means something
+_BISECTIONS = 64
+_COMPARED = 2_000  # records of which two models tell the target
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """The distribution of one column in every component.
+
+    Piece i holds the codes starts[i] up to stops[i] and has probability theta[k, i] in component k. Pieces of the same
+    group were measured as one; `noise` is the standard deviation that the measurement's noise gives the group's
+    probability.
+    """
+
+    starts: IntArray
+    stops: IntArray
+    groups: IntArray
+    noise: FloatArray
+    theta: FloatArray
+
+    def __post_init__(self) -> None:
+        count, falling = (
+            len(self.starts),
+            (self.stops <= self.starts).any() or (self.starts[1:] < self.stops[:-1]).any(),
+        )
+        if (
+            count == 0
+            or falling
+            or any(len(part) != count for part in (self.stops, self.groups, self.noise, self.theta.T))
+        ):
+            raise ValueError("pieces must follow each other without overlap")
+        if not (np.isfinite(self.noise) & (self.noise >= 0) & (self.noise < _MOST) & (self.groups >= 0)).all():
+            raise ValueError("noise and groups must be numbers from 0 on")
+        if not (np.isfinite(self.theta).all() and (self.theta >= 0).all() and np.allclose(self.theta.sum(axis=1), 1)):
+            raise ValueError("theta must be a distribution in every component")
+
+    def density(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
+        """The probability of each code in every component (rows x components); 0 outside the pieces."""
+        piece = np.searchsorted(self.starts, codes, side="right") - 1
+        inside = (piece >= 0) & (codes < self.stops[piece])
+        return (self.theta / (self.stops - self.starts))[:, piece].T * inside[:, None]
+
+    def parts(self, runs: Runs) -> list[tuple[int, int, int]]:
+        """What the runs, which go up, have in common with each piece: start, stop and number of the piece."""
+        lows, highs = np.array(runs, dtype=np.int64).reshape(-1, 2).T
+        first = np.searchsorted(highs, self.starts, side="right")
+        last = np.searchsorted(lows, self.stops, side="left")
+        return [
+            (max(int(start), int(lows[run])), min(int(stop), int(highs[run])), place)
+            for place, (start, stop) in enumerate(zip(self.starts, self.stops, strict=True))
+            for run in range(first[place], last[place])
+        ]
+
+    def within(self, runs: Runs) -> tuple[FloatArray, "Pieces | None"]:
+        """The probability of the codes in `runs` in every component, and the distribution given that they hold."""
+        parts = self.parts(runs)
+        if not parts:
+            return np.zeros(len(self.theta)), None
+        starts, stops, places = np.array(sorted(parts)).T
+        theta = self.theta[:, places] * ((stops - starts) / (self.stops - self.starts)[places])
+        mass = theta.sum(axis=1)
+        # a component that gives the runs no probability gets weight 0; it still needs some distribution
+        given = np.where(mass[:, None] > 0, theta, stops - starts)
+        given /= given.sum(axis=1, keepdims=True)
+        return mass, Pieces(starts, stops, self.groups[places], self.noise[places], given)
+
+
+@dataclass(frozen=True, eq=False)
+class TableMixture:
+    """Component weights, the pieces of every column, the noisy number of records, the labeller if there is one.
+
+    The groups of the target's pieces are the labeller's classes.
+    """
+
+    weights: FloatArray
+    columns: Mapping[str, Pieces]
+    size: float
+    labeller: Labeller | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)  # how it was fitted
+
+    kind = "table-mixture"
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.weights).all() and (self.weights >= 0).all() and np.isclose(self.weights.sum(), 1)):
+            raise ValueError("the weights must be a distribution")
+        if any(len(pieces.theta) != len(self.weights) for pieces in self.columns.values()):
+            raise ValueError("every column needs a distribution for every component")
+        if not 0 < self.size < 2**53:
+            raise ValueError("the size must be a number of records")
+        if self.labeller is not None and self.columns[self.labeller.target].groups.max() >= len(self.labeller.share):
+            raise ValueError("the labeller lacks a class of the target")
+
+    def sample(self, rows: int, rng: np.random.Generator) -> Batch:
+        """Records, as codes; the target is drawn by the labeller where there is one for samples."""
+        ends = np.cumsum(self.weights) / self.weights.sum()
+        component = np.searchsorted(ends, np.sort(_spread(rows, rng)), side="right").clip(max=len(ends) - 1)
+        bounds = np.searchsorted(component, np.arange(len(ends) + 1))
+        order = rng.permutation(rows)
+        codes = {name: self._draw(pieces, bounds, rng)[order] for name, pieces in self.columns.items()}
+        if self.labeller is None or not self.labeller.of_samples:
+            return Batch(rows, codes)
+        label = self.labeller.draw(self.labeller.probabilities(Batch(rows, codes)), component[order], rng)
+        by_class = np.argsort(label, kind="stable")
+        bounds = np.searchsorted(label[by_class], np.arange(len(self.labeller.share) + 1))
+        target = np.empty(rows, dtype=np.int32)
+        target[by_class] = self._draw(self._inside_classes(self.labeller), bounds, rng)
+        return Batch(rows, {**codes, self.labeller.target: target})
+
+    def _inside_classes(self, labeller: Labeller) -> Pieces:
+        """The distribution of the target within each of its classes; a class that nothing is left of is spread out."""
+        pieces = self.columns[labeller.target]
+        own = pieces.groups == np.arange(len(labeller.share))[:, None]
+        theta = np.where(own, self.marginal(labeller.target), 0.0)
+        theta[theta.sum(axis=1) <= 0] = 1.0
+        return replace(pieces, theta=theta / theta.sum(axis=1, keepdims=True))
+
+    def _draw(self, pieces: Pieces, bounds: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
+        piece = np.empty(bounds[-1], dtype=np.int64)
+        for k, theta in enumerate(pieces.theta):
+            up_to = np.cumsum(theta)
+            draws = _spread(bounds[k + 1] - bounds[k], rng) * up_to[-1]
+            piece[bounds[k] : bounds[k + 1]] = np.searchsorted(up_to, draws, side="right").clip(max=len(theta) - 1)
+        return rng.integers(pieces.starts[piece], pieces.stops[piece]).astype(np.int32)
+
+    def log_joint(self, batch: Batch) -> FloatArray:
+        """log of weight times probability of each record's codes in every component.
+
+        Columns not given are summed out.
+        """
+        with np.errstate(divide="ignore"):
+            total = np.repeat(np.log(self.weights)[None], batch.rows, axis=0)
+            for name, codes in batch.codes.items():
+                total += np.log(self.columns[name].density(codes))
+        return total
+
+    def log_prob(self, batch: Batch) -> FloatArray:
+        """log probability of each record's codes; -inf where the model excludes them."""
+        return log_sum(self.log_joint(batch))
+
+    def log_density(self, batch: Batch, columns: Mapping[str, Codes]) -> FloatArray:
+        """See `Model`."""
+        width = sum(np.log(columns[name].width(codes)) for name, codes in batch.codes.items())
+        return self.log_prob(batch) - width
+
+    def told(self, batch: Batch, target: str, codes: Codes) -> FloatArray:
+        """See `Model`."""
+        pieces, share = self.columns[target], self.conditional(batch, target)
+        if isinstance(codes, Listed):
+            probabilities = np.zeros((batch.rows, codes.size))
+            probabilities[:, pieces.starts] = share
+            return probabilities
+        value, known = piece_values(target, codes, pieces)
+        means: FloatArray = share[:, known] @ value[known] / share[:, known].sum(axis=1)
+        return means
+
+    def conditional(self, batch: Batch, name: str) -> FloatArray:
+        """The probability of every piece of column `name` given each record's other columns (rows x pieces)."""
+        if self.labeller is not None and name == self.labeller.target and self.labeller.knows(batch):
+            return self.labeller.probabilities(batch) @ self._inside_classes(self.labeller).theta
+        joint = self.log_joint(
+            Batch(batch.rows, {other: codes for other, codes in batch.codes.items() if other != name})
+        )
+        total = log_sum(joint)
+        # a record that the model excludes tells nothing: the components keep their weights
+        known = np.where(np.isfinite(total)[:, None], joint, np.log(np.maximum(self.weights, 1e-300)))
+        return np.exp(known - log_sum(known)[:, None]) @ self.columns[name].theta
+
+    def class_probabilities(self, batch: Batch, target: str) -> FloatArray:
+        """The probability of every group of the target's pieces given each record's other columns (rows x groups)."""
+        return _by_group(self.columns[target], self.conditional(batch, target))
+
+    def given_that(self, given: Sequence[Condition]) -> "TableMixture":
+        """See `Model`."""
+        return self.condition([(condition.column, condition.runs) for condition in given])
+
+    def condition(self, given: Iterable[tuple[str, Runs]]) -> "TableMixture":
+        """The same table given that each named column has one of these codes (runs of start, stop). Exact.
+
+        The labeller keeps to the classes of the target that are allowed, each by the share of it that is.
+        """
+        model = self
+        for name, allowed in given:
+            mass, column = model.columns[name].within(allowed)
+            weights = model.weights * mass
+            if column is None or weights.sum() <= 0:
+                raise RequestError("the released table gives this condition no probability; ask for a wider one")
+            labeller = model.labeller
+            if labeller is not None and name == labeller.target:
+                labeller = labeller.given(model._inside_classes(labeller).within(allowed)[0])
+            model = replace(
+                model,
+                weights=weights / weights.sum(),
+                columns={**model.columns, name: column},
+                size=model.size * float(weights.sum()),
+                labeller=labeller,
+            )
+        return model
+
+    def pair(self, first: str, second: str) -> FloatArray:
+        """The joint probability of two columns' groups."""
+        left, right = (_by_group(self.columns[name], self.columns[name].theta) for name in (first, second))
+        return left.T @ (self.weights[:, None] * right)
+
+    def dependence(self, first: str, second: str) -> float:
+        """How much one column tells of another, from 0 to 1: sqrt(1 - exp(-2 I)), I their mutual information in nats.
+
+        For two normal variables it is the absolute correlation.
+        """
+        joint = self.pair(first, second)
+        product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+        there = joint > 0
+        information = float((joint[there] * np.log(joint[there] / product[there])).sum())
+        return math.sqrt(max(0.0, 1 - math.exp(-2 * information)))
+
+    def marginal(self, name: str) -> FloatArray:
+        """The probability of every piece of a column."""
+        return self.weights @ self.columns[name].theta
+
+    def described(self, column: str, codes: Codes) -> pa.Table:
+        """See `Model`."""
+        return marginal_table(self, column, codes)
+
+    def cdf(self, column: str, numbers: FloatArray, codes: Codes) -> FloatArray:
+        """See `Model`."""
+        return pieces_up_to(_measured(column, codes), self.columns[column], self.marginal(column), numbers)
+
+    def quantile(self, column: str, shares: FloatArray, codes: Codes) -> FloatArray:
+        """See `Model`."""
+        scale = _measured(column, codes)
+        low, high = np.full(len(shares), scale.low), np.full(len(shares), scale.high)
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            middle = np.floor(middle) if scale.whole else middle
+            enough = self.cdf(column, middle, codes) >= shares - 1e-12
+            low, high = np.where(enough, low, middle + scale.whole), np.where(enough, middle, high)
+        return high
+
+    def distance(self, other: "TableMixture") -> float:
+        """See `Model`: the largest total variation of a pair of columns, or of the target of a record.
+
+        A fit takes many steps, so its last digits grow; what it says of the table must not differ.
+        """
+        if list(self.columns) != list(other.columns) or any(
+            not np.array_equal(getattr(pieces, part), getattr(other.columns[name], part))
+            for name, pieces in self.columns.items()
+            for part in ("starts", "stops", "groups")
+        ):
+            return 1.0
+        names = list(self.columns)
+        pairs = [(first, second) for first, second in zip(names, names[1:] + names[:1], strict=True)]
+        apart = [np.abs(self.pair(*pair) - other.pair(*pair)).sum() / 2 for pair in pairs]
+        apart.append(abs(self.size / other.size - 1))
+        if (self.labeller is None) != (other.labeller is None):
+            return 1.0
+        if self.labeller is not None:
+            records = self.sample(_COMPARED, np.random.default_rng(0))
+            told = [model.class_probabilities(records, self.labeller.target) for model in (self, other)]
+            apart.append(float(np.abs(told[0] - told[1]).sum(axis=1).mean() / 2))
+        return float(max(apart))
+
+    def to_parts(self) -> tuple[dict[str, Any], pa.Table]:
+        """The model as plain content and one Arrow table with a row for each piece."""
+        fields: dict[str, list[Any]] = {key: [] for key in ("column", "start", "stop", "group", "noise", "theta")}
+        for name, pieces in self.columns.items():
+            fields["column"] += [name] * len(pieces.starts)
+            fields["start"] += pieces.starts.tolist()
+            fields["stop"] += pieces.stops.tolist()
+            fields["group"] += pieces.groups.tolist()
+            fields["noise"] += pieces.noise.tolist()
+            fields["theta"] += pieces.theta.T.tolist()
+        theta = pa.array(fields.pop("theta"), pa.list_(pa.float64(), len(self.weights)))
+        table = pa.table({**fields, "theta": theta}, schema=_layout(len(self.weights)))
+        content = {
+            "kind": self.kind,
+            "weights": self.weights.tolist(),
+            "size": self.size,
+            "labeller": None if self.labeller is None else self.labeller.to_content(),
+            "settings": dict(self.settings),
+        }
+        return content, table
+
+    def must_fit(self, codes: Mapping[str, Codes]) -> None:
+        """Refuse a model that is not over the codes of these columns."""
+        if list(self.columns) != list(codes):
+            raise ValueError("model and schema have different columns")
+        if any(pieces.stops[-1] > codes[name].size or pieces.starts[0] < 0 for name, pieces in self.columns.items()):
+            raise ValueError("the model has codes that the schema does not have")
+        if self.labeller is not None and not self.labeller.fits(codes):
+            raise ValueError("the labeller looks at other columns than the schema has")
+
+    @classmethod
+    def from_parts(cls, content: Mapping[str, Any], table: pa.Table) -> "TableMixture":
+        """The model that `to_parts` wrote."""
+        if content["kind"] != cls.kind or set(content) - {"labeller", "settings"} != {"kind", "weights", "size"}:
+            raise ValueError(f"a model of kind {content['kind']!r} is not known to this version; update sfumato")
+        weights = np.array(content["weights"], dtype=np.float64)
+        if not table.schema.equals(_layout(len(weights))):
+            raise ValueError("the pieces of the columns are not stored as they should be")
+        column = np.array(table.column("column").to_pylist())
+        theta = table.column("theta").combine_chunks().flatten().to_numpy().reshape(-1, len(weights))
+        plain = {key: table.column(key).to_numpy() for key in ("start", "stop", "group", "noise")}
+        columns = {}
+        for name in dict.fromkeys(column.tolist()):
+            at = column == name
+            start, stop, group, noise = (part[at] for part in plain.values())
+            columns[name] = Pieces(start, stop, group, noise, theta[at].T)
+        labeller = None if content.get("labeller") is None else Labeller.from_content(content["labeller"])
+        return cls(weights, columns, float(content["size"]), labeller, content.get("settings", {}))
+
+
+def _layout(components: int) -> pa.Schema:
+    """How a bundle stores the pieces."""
+    plain = [(name, pa.int64()) for name in ("start", "stop", "group")]
+    theta = pa.list_(pa.float64(), components)
+    return pa.schema([("column", pa.string()), *plain, ("noise", pa.float64()), ("theta", theta)])
+
+
+def _measured(column: str, codes: Codes) -> Measured:
+    if not isinstance(codes, Measured):
+        raise RequestError(f"the values of column {column!r} have no order; use marginal")
+    return codes
+
+
+def _spread(count: int, rng: np.random.Generator) -> FloatArray:
+    """Uniform numbers in random order, one in each of `count` equal parts of [0, 1): sums over them hardly vary."""
+    return (rng.permutation(count) + rng.random(count)) / max(count, 1)
+
+
+def _by_group(pieces: Pieces, values: FloatArray) -> FloatArray:
+    """Values of the pieces (components x pieces) summed over each group."""
+    _, place = np.unique(pieces.groups, return_inverse=True)
+    summed = np.zeros((len(values), place.max() + 1))
+    np.add.at(summed.T, place, values.T)
+    return summed

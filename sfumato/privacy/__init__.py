@@ -1,1 +1,0 @@
-"""The mathematics of the promise: accounting, noise, ledger and the statement that a release carries."""

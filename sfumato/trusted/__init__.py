@@ -1,0 +1,1 @@
+"""Everything that the privacy claim rests on, and nothing else. `make trusted` lists its files and lines."""

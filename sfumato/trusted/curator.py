@@ -1,0 +1,88 @@
+"""The door. Private records stand behind it; what `measure` returns is public.
+
+To check the privacy of this library, read this file, `privacy/noise.py`, and the `sensitivity` of each class in
+`statistics/`. Nothing else ever holds a private record.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sfumato.errors import RequestError
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import noise_scale
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.measurement import Measurement
+from sfumato.trusted.noise import Noise
+from sfumato.trusted.privacy_filter import Purse
+from sfumato.trusted.redaction import discreet
+from sfumato.trusted.sources import Source
+from sfumato.trusted.statistics import Statistic
+
+_NOTHING = np.zeros(0, dtype=np.int32)
+
+
+class Curator:
+    """Holds the records of one source, and lets out measurements while the purse lasts."""
+
+    def __init__(
+        self, source: Source, adjacency: Adjacency, purse: Purse, noise: Noise, public: Sequence[str] = ()
+    ) -> None:
+        """`public` are the columns that the schema says are public; they are so under label adjacency alone."""
+        self._public = frozenset(public) if adjacency == Adjacency.LABEL else frozenset()
+        self._source = source
+        self._adjacency = adjacency
+        self._purse = purse
+        if purse.records != (source.unit.records if source.unit else 1):
+            raise RequestError("the purse counts other persons than the source; open both from one schema")
+        self._noise = noise
+        self._measurements: list[Measurement] = []
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """Everything that came through the door, in order."""
+        return tuple(self._measurements)
+
+    def features(self, names: Sequence[str]) -> Batch:
+        """Columns as they are, without noise, where schema and label adjacency say that they are public.
+
+        Formal guarantees
+            Neighbouring tables differ in the target alone, which is never among `public`, so the answer is the same for
+            both: it spends nothing.
+        """
+        if not set(names) <= self._public:
+            raise RequestError("these columns are private, and are not let out as they are")
+        return _read(self._source, tuple(names))
+
+    def measure(self, statistic: Statistic, mu: float) -> Measurement:
+        """The sum of `statistic` over the records, with the Gaussian noise that makes it mu-GDP.
+
+        Formal guarantees
+            Given everything released before, the answer is mu-GDP for one change of the adjacency (Dong, Roth and Su
+            2019, theorem 2.7): the sum moves by at most `statistic.sensitivity(adjacency)` in the blocks' weights, each
+            block has noise sigma / weight, and rounding the noise to integers is post-processing, because the sum is of
+            integers. Where the source has a `unit`, mu is for one record and the change is one person with all of their
+            records: k = `unit.records` of them count at most, nobody else's choice moves, so the sum moves by at most k
+            times as much and the answer is k mu-GDP, which is what the purse takes. Under replace a person may come to
+            have fewer or more records than before: each that comes or goes moves the sum by the sensitivity for
+            add-remove, which is not above that for replace (see `Statistic`).
+        Edge cases
+            A sum beyond 64 bits wraps around, with the noise that is added to it: what comes out is the noisy sum
+            modulo 2^64, post-processing once more. No records: the sum is zero and everything else is the same. Not
+            enough budget: `OverBudget`, nothing is read. A crash after the spend: the spend stands.
+        """
+        self._purse.spend(mu)
+        sigma = noise_scale(statistic.sensitivity(self._adjacency), mu)
+        total = self._source.sum(statistic)
+        noise = [self._noise.rounded_gaussian(sigma / block.weight, block.size) for block in statistic.blocks]
+        measurement = Measurement(statistic, mu, sigma, total + np.concatenate(noise))
+        self._measurements.append(measurement)
+        return measurement
+
+
+@discreet
+def _read(source: Source, names: tuple[str, ...]) -> Batch:
+    """All records in one batch. Storage that breaks on the way may quote any cell, of other columns too."""
+    batches = list(source.batches(names))
+    codes = {name: np.concatenate([batch.codes[name] for batch in batches] or [_NOTHING]) for name in names}
+    return Batch(sum(batch.rows for batch in batches), codes)

@@ -1,0 +1,37 @@
+"""The bounded maps of one record that statistics are built on."""
+
+from sfumato.trusted.feature_maps.alignment import Upright
+from sfumato.trusted.feature_maps.boxes import Boxes
+from sfumato.trusted.feature_maps.centred_projection import View
+from sfumato.trusted.feature_maps.features import Features, Lookup, Softmax
+from sfumato.trusted.feature_maps.fourier_features import Waves
+from sfumato.trusted.feature_maps.grid import Grid
+from sfumato.trusted.feature_maps.leaves import Leaves
+from sfumato.trusted.feature_maps.partition import ByRule, ByTarget, Parting, Together
+from sfumato.trusted.feature_maps.radial_weight import Damping
+from sfumato.trusted.feature_maps.scaled_columns import Places
+from sfumato.trusted.feature_maps.scores import Hampel, Lift
+from sfumato.trusted.feature_maps.shells import Shells
+from sfumato.trusted.feature_maps.whitening import Whitening
+
+__all__ = [
+    "Boxes",
+    "ByRule",
+    "ByTarget",
+    "Damping",
+    "Features",
+    "Grid",
+    "Hampel",
+    "Leaves",
+    "Lift",
+    "Lookup",
+    "Parting",
+    "Places",
+    "Shells",
+    "Softmax",
+    "Together",
+    "Upright",
+    "View",
+    "Waves",
+    "Whitening",
+]

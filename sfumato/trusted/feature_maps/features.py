@@ -1,0 +1,191 @@
+"""A public model of the target given the other columns, in whole numbers.
+
+    record -> cells -> values of public tables -> psi (whole numbers) -> class probabilities
+
+Everything is a function of one record to the last bit: look-ups are of integers, the two matrix products run on
+integer-valued floats that stay below 2**53 and so are exact in any order, the exponential is a table of integers, and
+what remains are single IEEE operations in a fixed order.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps.grid import Grid
+from sfumato.trusted.feature_maps.packing import pack, unpack
+from sfumato.trusted.fixed_point import EXACT
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int32]
+
+VALUE_UNIT = 2.0**-10  # of a looked-up value
+DIRECTION_UNIT = 2.0**-16  # of an entry of the map from values to psi
+PSI_UNIT = 2.0**-8  # of psi
+COEFFICIENT_UNIT = 2.0**-16
+ONE = 256  # psi of the constant
+_MOST_PSI = 2**15 - 1
+_LOGIT_SHIFT = 2.0**-14  # from the unit of a logit, 2**-24, to that of the table of exponentials, 2**-10
+_EXPONENTIALS = np.rint(2.0**30 * np.exp(-np.arange(2**15) / 2**10))
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """A table of values by the cells of one column or of two: values[v, cell of the first, ...] for v = 0 .. q-1."""
+
+    columns: tuple[str, ...]
+    grids: tuple[Grid, ...]
+    values: IntArray
+
+    def __post_init__(self) -> None:
+        if self.values.shape[1:] != tuple(grid.size for grid in self.grids) or len(self.columns) != len(self.grids):
+            raise ValueError("a look-up needs a value for every cell of its grids")
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """From a record to psi: a constant, and the looked-up values taken through `directions` (values x rank)."""
+
+    lookups: tuple[Lookup, ...]
+    directions: IntArray
+
+    def __post_init__(self) -> None:
+        largest = np.concatenate(
+            [np.abs(lookup.values.astype(float)).reshape(len(lookup.values), -1).max(axis=1) for lookup in self.lookups]
+        )
+        if self.directions.shape[0] != len(largest):
+            raise ValueError("the directions need a row for every looked-up value")
+        if (largest @ np.abs(self.directions.astype(float))).max(initial=0.0) >= EXACT:
+            raise ValueError("the features are too large to be summed exactly")
+
+    @property
+    def size(self) -> int:
+        """How many entries psi has."""
+        return 1 + int(self.directions.shape[1])
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are looked at."""
+        return tuple(dict.fromkeys(name for lookup in self.lookups for name in lookup.columns))
+
+    @property
+    def grids(self) -> list[tuple[str, Grid]]:
+        """Every column that is looked at, with each of its grids."""
+        return [pair for lookup in self.lookups for pair in zip(lookup.columns, lookup.grids, strict=True)]
+
+    def values(self, batch: Batch) -> FloatArray:
+        """The looked-up values of each record (values x records), integer-valued."""
+        cells: dict[tuple[str, int], NDArray[np.int64]] = {}
+        for lookup in self.lookups:
+            for name, grid in zip(lookup.columns, lookup.grids, strict=True):
+                if (name, id(grid)) not in cells:
+                    cells[name, id(grid)] = grid.cell_of_code.take(batch.codes[name]).astype(np.int64)
+        found, row = np.empty((len(self.directions), batch.rows)), 0
+        for lookup in self.lookups:
+            number = cells[lookup.columns[0], id(lookup.grids[0])]
+            for name, grid in zip(lookup.columns[1:], lookup.grids[1:], strict=True):
+                number = number * grid.size + cells[name, id(grid)]
+            for values in lookup.values.reshape(len(lookup.values), -1).astype(np.float64):
+                values.take(number, out=found[row], mode="clip")
+                row += 1
+        return found
+
+    def __call__(self, batch: Batch) -> FloatArray:
+        """psi of each record (size x records), integer-valued and at most 2**15 - 1."""
+        psi = np.empty((self.size, batch.rows))
+        psi[0] = ONE
+        product = self._directions.T @ self.values(batch)
+        psi[1:] = np.rint(product * (VALUE_UNIT * DIRECTION_UNIT / PSI_UNIT)).clip(-_MOST_PSI, _MOST_PSI)
+        return psi
+
+    @cached_property
+    def _directions(self) -> FloatArray:
+        return self.directions.astype(np.float64)
+
+    def to_content(self) -> dict[str, Any]:
+        """Plain content; a grid that several look-ups share is written once."""
+        grids: dict[int, int] = {}
+        listed: list[dict[str, Any]] = []
+        for lookup in self.lookups:
+            for grid in lookup.grids:
+                if id(grid) not in grids:
+                    grids[id(grid)] = len(listed)
+                    listed.append(grid.to_content())
+        return {
+            "grids": listed,
+            "lookups": [
+                {
+                    "columns": list(lookup.columns),
+                    "grids": [grids[id(grid)] for grid in lookup.grids],
+                    "values": pack(lookup.values),
+                }
+                for lookup in self.lookups
+            ],
+            "directions": pack(self.directions),
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> "Features":
+        """The features that `to_content` wrote."""
+        grids = [Grid.from_content(grid) for grid in content["grids"]]
+        lookups = tuple(
+            Lookup(tuple(item["columns"]), tuple(grids[place] for place in item["grids"]), unpack(item["values"]))
+            for item in content["lookups"]
+        )
+        return cls(lookups, unpack(content["directions"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """p(class | record) in proportion to exp(psi . coefficients of the class); coefficients are size x classes."""
+
+    features: Features
+    coefficients: IntArray
+
+    def __post_init__(self) -> None:
+        if self.coefficients.shape[0] != self.features.size or self.coefficients.shape[1] < 2:
+            raise ValueError("the coefficients need a row for every entry of psi and two classes or more")
+        if (_MOST_PSI * np.abs(self.coefficients.astype(float)).sum(axis=0)).max() >= EXACT:
+            raise ValueError("the coefficients are too large to be summed exactly")
+
+    def probabilities(self, psi: FloatArray) -> FloatArray:
+        """The probability of each class (classes x records)."""
+        logits = self.coefficients.T.astype(np.float64) @ psi
+        below = np.floor((logits.max(axis=0) - logits) * _LOGIT_SHIFT).clip(max=len(_EXPONENTIALS) - 1)
+        weights = _EXPONENTIALS.take(below.astype(np.int64))
+        p: FloatArray = weights / in_order(weights)
+        return p
+
+    def to_content(self) -> dict[str, Any]:
+        """Plain content."""
+        return {"features": self.features.to_content(), "coefficients": pack(self.coefficients)}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> "Softmax":
+        """The model that `to_content` wrote."""
+        return cls(Features.from_content(content["features"]), unpack(content["coefficients"]))
+
+
+def in_order(terms: Sequence[FloatArray] | FloatArray) -> FloatArray:
+    """The sum over the first axis, first to last: the same roundings for a record wherever it stands."""
+    total = np.array(terms[0], dtype=np.float64)
+    for term in terms[1:]:
+        total += term
+    return total
+
+
+def contrasts(classes: int) -> FloatArray:
+    """An orthonormal basis (classes x classes - 1) of the vectors that add up to zero (Helmert's).
+
+    Single IEEE operations, so that every machine has the same.
+    """
+    basis = np.zeros((classes, classes - 1))
+    for j in range(1, classes):
+        length = np.sqrt(np.float64(j * (j + 1)))
+        basis[:j, j - 1] = 1 / length
+        basis[j, j - 1] = -j / length
+    return basis

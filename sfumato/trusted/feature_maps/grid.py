@@ -1,0 +1,121 @@
+"""A public partition of a column's codes into cells."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.trusted.encoding.codes import codes_of
+from sfumato.trusted.encoding.scratch import room
+from sfumato.trusted.schema import Schema
+
+_PAGE = 7  # bits of a code that count within a page
+
+
+MOST_CODES = 2**31 - 1
+
+
+def grids_follow(grids: Iterable[tuple[str, "Grid"]], schema: Schema) -> bool:
+    """Whether each named column is one of the schema's and its grid covers just the codes of it."""
+    columns = schema.by_name
+    return all(name in columns and grid.codes == codes_of(columns[name]).size for name, grid in grids)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Which cell each code falls into.
+
+    Codes come in runs: run i covers starts[i] up to the next start, in cell cells[i].
+    """
+
+    starts: tuple[int, ...]
+    cells: tuple[int, ...]
+    codes: int
+
+    def __post_init__(self) -> None:
+        if not all(type(one) is int for one in (*self.starts, *self.cells, self.codes)) or self.codes > MOST_CODES:
+            raise ValueError("a grid is made of integers of 31 bits")
+        ends = (*self.starts[1:], self.codes)
+        rising = all(start < end for start, end in zip(self.starts, ends, strict=True))
+        if not self.starts or self.starts[0] != 0 or len(self.cells) != len(self.starts) or not rising:
+            raise ValueError("a grid does not cover its codes in order")
+        if set(self.cells) != set(range(min(max(self.cells), len(self.cells)) + 1)):
+            raise ValueError("a grid leaves a cell without codes")
+
+    @classmethod
+    def of_cells(cls, cell_of_code: NDArray[np.integer[Any]]) -> "Grid":
+        """The grid of an explicit list: the cell of every code."""
+        starts = np.flatnonzero(np.diff(cell_of_code, prepend=-1))
+        return cls(tuple(starts.tolist()), tuple(cell_of_code[starts].tolist()), len(cell_of_code))
+
+    @cached_property
+    def size(self) -> int:
+        """How many cells there are."""
+        return max(self.cells) + 1
+
+    @cached_property
+    def cell_of_code(self) -> NDArray[np.int32]:
+        """The cell of every code."""
+        return np.repeat(np.array(self.cells, dtype=np.int32), self._lengths)
+
+    def cells_of(self, codes: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The cell of each of these codes; the same array where each code is a cell of its own."""
+        if self._plain:
+            return codes
+        cells, moved = self._pages
+        if not len(moved):
+            return cells.take(codes, mode="wrap")
+        page = np.right_shift(codes, _PAGE, out=room(len(codes), np.int32))
+        place = moved.take(page, out=room(len(codes), np.int32), mode="wrap")
+        place += codes
+        return cells.take(place, out=page, mode="wrap")
+
+    @cached_property
+    def _plain(self) -> bool:
+        return len(self.cells) == self.codes and self.cells == tuple(range(self.codes))
+
+    @cached_property
+    def _pages(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """`cell_of_code` in pages, to stay near the processor, and how far each page is moved.
+
+        A page for each cell serves all pages that lie in one run of it; the others follow.
+        """
+        if self.codes <= 1 << 13:
+            return self.cell_of_code, np.zeros(0, dtype=np.int32)
+        first = np.arange(0, self.codes, 1 << _PAGE)
+        run, last = (np.searchsorted(self.starts, at, side="right") - 1 for at in (first, first + (1 << _PAGE) - 1))
+        torn = first[run != last]
+        codes = np.minimum(torn[:, None] + np.arange(1 << _PAGE), self.codes - 1)
+        kinds = np.array(self.cells)
+        within = kinds[np.searchsorted(self.starts, codes.ravel(), side="right") - 1]
+        cells = np.concatenate((np.repeat(np.arange(self.size), 1 << _PAGE), within))
+        page = np.where(run == last, kinds[run], self.size + np.cumsum(run != last) - 1)
+        moved = (page << _PAGE) - first
+        return cells.astype(np.int32), moved.astype(np.int32)
+
+    @property
+    def _lengths(self) -> NDArray[np.int64]:
+        return np.diff(np.array((*self.starts, self.codes)))
+
+    @property
+    def widths(self) -> NDArray[np.int64]:
+        """How many codes each cell holds."""
+        return np.bincount(self.cells, weights=self._lengths).astype(np.int64)
+
+    def merged(self, groups: Sequence[int] | NDArray[np.integer[Any]]) -> "Grid":
+        """The coarser grid in which cell c becomes groups[c]."""
+        cells = np.asarray(groups)[np.array(self.cells)]
+        first = np.flatnonzero(np.diff(cells, prepend=-1))
+        return Grid(tuple(np.array(self.starts)[first].tolist()), tuple(cells[first].tolist()), self.codes)
+
+    def to_content(self) -> dict[str, Any]:
+        """Plain lists."""
+        return {"starts": list(self.starts), "cells": list(self.cells), "codes": self.codes}
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> "Grid":
+        """The grid that `to_content` wrote."""
+        return cls(tuple(content["starts"]), tuple(content["cells"]), content["codes"])

@@ -1,0 +1,52 @@
+"""What comes through the door: a noisy sum and the law of its noise."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.statistics import Statistic, statistic_from_content
+
+_MOST = 2.0**100  # far above what any budget buys and any statistic needs
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A statistic's sum over the private records plus rounded Gaussian noise. Public.
+
+    The noise of a block of weight w has standard deviation sigma / w, and the whole is mu-GDP.
+    """
+
+    statistic: Statistic
+    mu: float
+    sigma: float
+    values: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(number, float) and 0 < number < _MOST for number in (self.mu, self.sigma)):
+            raise ValueError("mu and sigma must be numbers above 0 that a budget can buy")
+        self.values.setflags(write=False)
+
+    def to_content(self) -> dict[str, Any]:
+        """All but the values, which a bundle keeps as an Arrow file."""
+        return {"statistic": self.statistic.to_content(), "mu": self.mu, "sigma": self.sigma}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any], values: NDArray[np.int64]) -> "Measurement":
+        """The measurement that `to_content` wrote, with its values."""
+        if set(content) != {"statistic", "mu", "sigma"}:
+            raise ValueError("a measurement has a statistic, mu, sigma and nothing else")
+        return cls(statistic_from_content(content["statistic"]), content["mu"], content["sigma"], values)
+
+
+class Door(Protocol):
+    """Where a mechanism asks: the curator, or a record of what the curator once answered."""
+
+    def measure(self, statistic: Statistic, mu: float) -> Measurement:
+        """The answer, which is mu-GDP."""
+
+    def features(self, names: Sequence[str]) -> Batch:
+        """Columns that are public by schema and adjacency."""

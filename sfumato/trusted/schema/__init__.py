@@ -1,0 +1,31 @@
+"""The public description of a private table: columns, types, bounds, unit of privacy."""
+
+from sfumato.trusted.schema.schema import (
+    MOST_COLUMNS,
+    STORED_TYPE,
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    DatetimeColumn,
+    IntegerColumn,
+    NumberColumn,
+    Schema,
+    Unit,
+    text_of,
+)
+
+__all__ = [
+    "MOST_COLUMNS",
+    "STORED_TYPE",
+    "BooleanColumn",
+    "CategoryColumn",
+    "Column",
+    "DateColumn",
+    "DatetimeColumn",
+    "IntegerColumn",
+    "NumberColumn",
+    "Schema",
+    "Unit",
+    "text_of",
+]

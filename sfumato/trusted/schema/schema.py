@@ -1,0 +1,386 @@
+"""What is public about a table: columns, types, bounds, categories, target, unit. The only source of public knowledge.
+
+A schema is written by people, never read off the rows. `Schema.load` reads the YAML file; every error names the file,
+the line, the key and the cure.
+"""
+
+import datetime as dt
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from sfumato.errors import SchemaError
+from sfumato.trusted.schema.messages import LineOf, did_you_mean, explain
+
+LARGEST_WHOLE = 2**53  # every integer up to here is a float64, so arithmetic on codes is exact
+LARGEST_NUMBER, SMALLEST_SPAN = 1e100, 1e-100
+STORED_TYPE = re.compile(r"u?int(8|16|32)|uint64|float16|float32|enum|(ordered )?category|zone [\w/+:-]+")
+_RUN = re.compile(r"\{(\d+)\.\.(\d+)\}")
+MOST_COLUMNS = 100_000
+_MOST_POWERS = 1e150
+
+
+def text_of(value: str | int | float) -> str:
+    """A category's value as text, the same for 3, 3.0 and "3": tables store codes in many types."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_WHOLE:
+        value = int(value)
+    return str(value)
+
+
+def _plain(value: object) -> str | int | float:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(  # noqa: TRY004 - pydantic turns a ValueError into ours
+            f"{value!r} is not text or a number; put it in quotes, or say `missing: true` for null"
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value!r} is not a value that can be listed; say `missing: true` for null")
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise ValueError(f"{value!r} is a number of more than 64 bits; put it in quotes")
+    if isinstance(value, str) and not value.isascii():
+        value.encode()  # a lone half of a surrogate pair is no text; pydantic tells
+    if value == "FILL":
+        raise ValueError(
+            "FILL stands for what only you can know; write the values from the code book, not from the rows"
+        )
+    return value
+
+
+def _real(value: object) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(
+            f"{value!r} is not a number; write one that follows from what the column means, not from its rows"
+        )
+    return number
+
+
+def _whole(value: object) -> int:
+    number = _real(value)
+    if not number.is_integer() or abs(number) > LARGEST_WHOLE:
+        raise ValueError(f"{value!r} is not a whole number within 2**53; use type: number, or round it")
+    return int(number)
+
+
+def _utc(value: dt.datetime) -> dt.datetime:
+    """Whole seconds of universal time, without a zone."""
+    try:
+        utc = value.astimezone(dt.UTC) if value.tzinfo else value
+    except OverflowError:
+        raise ValueError(f"{value} lies before the year 1 or after 9999 in universal time") from None
+    return utc.replace(tzinfo=None, microsecond=0)
+
+
+Plain = Annotated[str | int | float, BeforeValidator(_plain)]
+Real = Annotated[float, BeforeValidator(_real)]
+Whole = Annotated[int, BeforeValidator(_whole)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Column(_Part):
+    name: str = Field(min_length=1, description="as in the file's header; `x_{0..9}` stands for x_0 to x_9")
+    type: str
+    missing: bool = Field(default=False, description="whether a null is a value of this column")
+
+    @property
+    def length(self) -> int:
+        """How many columns the name stands for."""
+        run = _RUN.search(self.name)
+        return int(run[2]) - int(run[1]) + 1 if run else 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that a run stands for; one name otherwise."""
+        run = _RUN.search(self.name)
+        if not run:
+            return (self.name,)
+        first, last = run.groups()
+        digits = len(first) if first.startswith("0") else 0
+        return tuple(
+            f"{self.name[: run.start()]}{number:0{digits}d}{self.name[run.end() :]}"
+            for number in range(int(first), int(last) + 1)
+        )
+
+    @field_validator("name")
+    @classmethod
+    def _run_goes_up(cls, name: str) -> str:
+        runs = _RUN.findall(name)
+        if len(runs) > 1:
+            raise ValueError(f"{name!r} has more than one run; write one line for each of the first")
+        for first, last in runs:
+            if not 0 <= int(last) - int(first) < MOST_COLUMNS:
+                raise ValueError(f"{name!r} must run upwards over at most {MOST_COLUMNS} columns")
+        return name
+
+
+class CategoryColumn(_Column):
+    """One value of a list. A value that is not listed goes to `otherwise`."""
+
+    type: Literal["category"]
+    values: tuple[Plain, ...] = Field(min_length=1, description="every value that may occur, from the code book")
+    otherwise: Plain | None = Field(default=None, description="default: missing if allowed, else the last value")
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        texts = [text_of(value) for value in self.values]
+        if len(set(texts)) < len(texts):
+            twice = Counter(texts).most_common(1)[0][0]
+            raise ValueError(f"values: {twice!r} is listed twice; list it once")
+        if self.otherwise is not None and text_of(self.otherwise) not in texts:
+            raise ValueError(f"otherwise: {self.otherwise!r} is not one of the values; name one of them")
+        return self
+
+
+class BooleanColumn(_Column):
+    """True or false."""
+
+    type: Literal["boolean"]
+    otherwise: bool | None = Field(default=None, description="default: missing if allowed, else false")
+
+
+class _Ordered(_Column):
+    @model_validator(mode="after")
+    def _inside(self) -> Self:
+        low, high = self.bounds  # type: ignore[attr-defined]
+        if low > high or (low == high and self.type == "number"):
+            raise ValueError(f"bounds: {low} is not below {high}; write the lowest value first, then the highest")
+        points = {"atoms": getattr(self, "atoms", ()), "otherwise": (getattr(self, "otherwise", None),)}
+        for key, values in points.items():
+            for value in values:
+                if value is not None and not low <= value <= high:
+                    raise ValueError(f"{key}: {value} lies outside the bounds; widen them or leave it out")
+        return self
+
+
+class _Pictured(_Ordered):
+    image: tuple[Whole, Whole] | None = Field(
+        default=None, description="rows and columns of the picture that a run of columns is"
+    )
+
+    @model_validator(mode="after")
+    def _fills_the_picture(self) -> Self:
+        if self.image is not None and (min(self.image) < 1 or math.prod(self.image) != self.length):
+            high, wide = self.image
+            raise ValueError(
+                f"image: {high} x {wide} pixels are not the {self.length} columns of {self.name!r}; write the rows and "
+                "columns of the picture"
+            )
+        return self
+
+
+class _Scaled(_Pictured):
+    @model_validator(mode="after")
+    def _room_for_powers(self) -> Self:
+        low, high = self.bounds  # type: ignore[attr-defined]
+        if getattr(self, "scale", "linear") == "log" and low > 0 and high / low > _MOST_POWERS:
+            raise ValueError(
+                f"bounds: {low} and {high} lie too many powers of ten apart for a log scale; raise the lower"
+            )
+        return self
+
+
+class NumberColumn(_Scaled):
+    """A number between bounds. A value outside is clamped; one that cannot be read goes to `otherwise`."""
+
+    type: Literal["number"]
+    bounds: tuple[Real, Real]
+    atoms: tuple[Real, ...] = Field(default=(), description="values that occur exactly; 0 and the bounds always count")
+    scale: Literal["linear", "log"] = "linear"
+    otherwise: Real | None = Field(
+        default=None, description="default: missing if allowed, else the middle of the scale"
+    )
+
+    @field_validator("bounds")
+    @classmethod
+    def _room_for_steps(cls, bounds: tuple[float, float]) -> tuple[float, float]:
+        size, span = max(map(abs, bounds)), bounds[1] - bounds[0]
+        if size > LARGEST_NUMBER or 0 < span < max(SMALLEST_SPAN, 2.0**-30 * size):
+            raise ValueError(
+                f"{list(bounds)} are larger than 1e100 or so close that a float64 cannot tell steps between them; "
+                "scale or shift the column first"
+            )
+        return bounds
+
+
+class IntegerColumn(_Scaled):
+    """A whole number between bounds. A fraction is rounded."""
+
+    type: Literal["integer"]
+    bounds: tuple[Whole, Whole]
+    atoms: tuple[Whole, ...] = Field(default=(), description="values that stand out; 0 and the bounds always count")
+    scale: Literal["linear", "log"] = "linear"
+    otherwise: Whole | None = Field(
+        default=None, description="default: missing if allowed, else the middle of the scale"
+    )
+
+
+class DateColumn(_Ordered):
+    """A day between bounds."""
+
+    type: Literal["date"]
+    bounds: tuple[dt.date, dt.date]
+    otherwise: dt.date | None = Field(default=None, description="default: missing if allowed, else the middle")
+
+
+class DatetimeColumn(_Ordered):
+    """A second between bounds, in universal time where no zone is given."""
+
+    type: Literal["datetime"]
+    bounds: tuple[dt.datetime, dt.datetime]
+    otherwise: dt.datetime | None = Field(default=None, description="default: missing if allowed, else the middle")
+
+    @field_validator("bounds")
+    @classmethod
+    def _bounds_in_utc(cls, bounds: tuple[dt.datetime, dt.datetime]) -> tuple[dt.datetime, dt.datetime]:
+        return _utc(bounds[0]), _utc(bounds[1])
+
+    @field_validator("otherwise")
+    @classmethod
+    def _otherwise_in_utc(cls, value: dt.datetime | None) -> dt.datetime | None:
+        return value and _utc(value)
+
+
+Column = CategoryColumn | BooleanColumn | NumberColumn | IntegerColumn | DateColumn | DatetimeColumn
+
+
+def _fits(stored: str, column: Column) -> bool:
+    """Whether values of the column can be stored so."""
+    if not STORED_TYPE.fullmatch(stored):
+        return False
+    if stored.startswith("zone "):
+        return column.type == "datetime"
+    if stored.startswith(("int", "uint", "float")):
+        listed = column.values if isinstance(column, CategoryColumn) else ()
+        return column.type in ("integer", "number") or (listed != () and not any(isinstance(v, str) for v in listed))
+    return column.type == "category"
+
+
+class Unit(_Part):
+    """Whom the promise protects, where that is not one record."""
+
+    column: str = Field(min_length=1, description="the column that says whose record it is; it is never released")
+    records: int = Field(ge=1, description="how many records of one person may count")
+
+
+class Schema(_Part):
+    """The public knowledge of a table.
+
+    Edge cases
+        An unknown key, a reversed bound, an empty list, a name given twice, a target that is no column: `SchemaError`.
+    """
+
+    sfumato: Literal[1] = Field(description="version of this format")
+    name: str = Field(min_length=1, max_length=200, description="the dataset's name in the ledger")
+    columns: tuple[Annotated[Column, Field(discriminator="type")], ...] = Field(min_length=1)
+    target: str | None = Field(default=None, description="the column that users will predict")
+    unit: Unit | None = None
+    public_features: bool = Field(
+        default=False, description="whether every column but the target may be published as it is; for label adjacency"
+    )
+
+    types: Mapping[str, str] = Field(
+        default_factory=dict,
+        description="how a sample stores a column, where the type alone leaves it open: int16, float32, category, "
+        "ordered category, enum, or the time zone of moments as `zone Europe/Berlin`",
+    )
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> Self:
+        if sum(column.length for column in self.columns) > MOST_COLUMNS:
+            raise ValueError(f"columns: there are more than {MOST_COLUMNS}; release parts of the table")
+        names = [name for column in self.columns for name in column.names]
+        if len(set(names)) < len(names):
+            twice = Counter(names).most_common(1)[0][0]
+            raise ValueError(f"columns: {twice!r} is named twice; name each column once")
+        if self.target is not None and self.target not in names:
+            raise ValueError(
+                f"target: {self.target!r} is not a column{did_you_mean(self.target, names)}; name one, or leave it out"
+            )
+        if self.unit is not None and self.unit.column in names:
+            raise ValueError(f"unit: {self.unit.column!r} must not be released; take it off the columns")
+        return self
+
+    @model_validator(mode="after")
+    def _types_fit(self) -> Self:
+        columns = {name: column for column in self.columns for name in (column.name, *column.names) if self.types}
+        for name, text in self.types.items():
+            if name not in columns:
+                raise ValueError(f"types: {name!r} is not a column{did_you_mean(name, columns)}; name one")
+            if not _fits(text, columns[name]):
+                raise ValueError(
+                    f"types: {name}: {text!r} does not fit a column of type {columns[name].type}; use int8 to int32, "
+                    "uint8 to uint64, float16 or float32 for numbers, category, ordered category or enum for "
+                    "categories, and zone with a name for datetimes"
+                )
+        return self
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Column]:
+        """Every column by its own name, runs written out, in the order of the schema."""
+        return {name: column for column in self.columns for name in column.names}
+
+    @cached_property
+    def stored_types(self) -> Mapping[str, str]:
+        """How samples store columns, by their own names, where the schema says so."""
+        of_runs = {
+            name: text for column in self.columns if (text := self.types.get(column.name)) for name in column.names
+        }
+        return {**of_runs, **{name: text for name, text in self.types.items() if name in self.by_name}}
+
+    def __getitem__(self, name: str) -> Column:
+        return self.by_name[name]
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The columns that are read of a table: all that are named, and the one that says whose record it is."""
+        return (*self.by_name, *([self.unit.column] if self.unit else []))
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of all columns but the target."""
+        return tuple(name for name in self.by_name if name != self.target)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Schema":
+        """The schema of a YAML file."""
+        from sfumato.trusted.schema.file import load_schema
+
+        return load_schema(Path(path))
+
+    @classmethod
+    def from_yaml(cls, text: str, where: str = "schema") -> "Schema":
+        """The schema of a YAML text; `where` names it in errors."""
+        from sfumato.trusted.schema.file import parse_schema
+
+        return parse_schema(text, where)
+
+    @classmethod
+    def from_content(cls, content: object, where: str = "schema", line_of: LineOf = lambda _: None) -> Self:
+        """The schema of plain lists and dictionaries; `line_of` tells errors in which line of a file a key stands."""
+        if not isinstance(content, dict):
+            raise SchemaError(f"{where}: is empty or not a mapping; begin with `sfumato: 1`, `name:` and `columns:`")
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            raise SchemaError(explain(error, where, content, line_of)) from None
+
+    def to_content(self) -> dict[str, Any]:
+        """Plain lists and dictionaries, as in a JSON file; defaults are left out."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    def to_yaml(self) -> str:
+        """The YAML file that `from_yaml` reads back to an equal schema."""
+        from sfumato.trusted.schema.file import write_schema
+
+        return write_schema(self)

@@ -1,0 +1,114 @@
+"""A source in which no person counts more often than the schema's `unit` allows.
+
+The records are read once. Those that are kept lie encoded in temporary files without a name, which vanish with the
+process; small tables never leave memory. Sums are taken from there.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import cached_property
+from itertools import pairwise
+from typing import IO, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+
+from sfumato.trusted.encoding import Batch, Header
+from sfumato.trusted.redaction import discreet
+from sfumato.trusted.schema import Schema, Unit
+from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
+from sfumato.trusted.sources.contribution_bounding import BINS, TICKET, IntArray, Lottery
+from sfumato.trusted.statistics import Statistic
+
+_IN_MEMORY = 1 << 22  # bytes of a bin; what is more goes to disk
+
+
+class Readable(Protocol):
+    """A source whose records can be read as they are stored."""
+
+    @property
+    def header(self) -> Header:
+        """See `Source`."""
+
+    def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """The named columns of every record."""
+
+    def close(self) -> None:
+        """See `Source`."""
+
+
+class PeopleSource:
+    """At most `unit.records` records of each person, chosen by lot: see `lottery`."""
+
+    def __init__(self, source: Readable, schema: Schema, unit: Unit, key: bytes) -> None:
+        self.header = source.header
+        self.unit = unit
+        self._source = source
+        self._names = tuple(schema.by_name)
+        self._lottery = Lottery(schema, unit, key)
+        self._open = ExitStack()
+
+    @discreet
+    def sum(self, statistic: Statistic) -> IntArray:
+        """See `Source`."""
+        return sum_of(statistic, ((batch,) for batch in self.batches(statistic.columns)))
+
+    def batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
+        """See `Source`."""
+        places = sorted(self._names.index(name) for name in names)
+        for records in _read(self._kept, places):
+            codes = {self._names[place]: column.to_numpy() for place, column in zip(places, records, strict=True)}
+            yield Batch(records.num_rows, codes)
+
+    def close(self) -> None:
+        """See `Source`."""
+        self._open.close()
+        self._source.close()
+
+    @cached_property
+    def _kept(self) -> IO[bytes]:
+        """The kept records, as codes alone."""
+        file = _file(self._open, BINS * _IN_MEMORY)
+        layout = pa.schema(list(self._lottery.layout)[len(TICKET) :])
+        with ExitStack() as binned, pyarrow.ipc.new_stream(file, layout) as writer:
+            waiting = layout.empty_table()
+            for tickets in self._binned(binned):
+                waiting = pa.concat_tables([waiting, self._winners(tickets).select(layout.names)])
+                if len(waiting) >= ROWS_AT_ONCE:
+                    writer.write_table(waiting.combine_chunks(), max_chunksize=ROWS_AT_ONCE)
+                    waiting = layout.empty_table()
+            writer.write_table(waiting.combine_chunks(), max_chunksize=ROWS_AT_ONCE)
+        return file
+
+    def _binned(self, open_: ExitStack) -> list[IO[bytes]]:
+        """The tickets of all records, a file for each bin of persons."""
+        files = [_file(open_, _IN_MEMORY) for _ in range(BINS)]
+        with ExitStack() as writing:
+            bins = [writing.enter_context(pyarrow.ipc.new_stream(file, self._lottery.layout)) for file in files]
+            for records in self._source.records(self._lottery.columns):
+                tickets = self._lottery.draw(records).sort_by("bin")
+                ends = np.searchsorted(tickets.column("bin").to_numpy(), np.arange(BINS), side="right")
+                for writer, (start, end) in zip(bins, pairwise((0, *ends)), strict=True):
+                    writer.write_batch(tickets.slice(start, end - start))
+        return files
+
+    def _winners(self, tickets: IO[bytes]) -> pa.Table:
+        """Those of a bin, which must fit into memory."""
+        layout = self._lottery.layout
+        together = pa.Table.from_batches(_read(tickets), layout).combine_chunks()
+        tickets.close()
+        return pa.Table.from_batches(map(self._lottery.kept, together.to_batches()), layout)
+
+
+def _file(open_: ExitStack, in_memory: int) -> IO[bytes]:
+    """A file without a name; only what goes beyond so many bytes is on disk."""
+    return open_.enter_context(tempfile.SpooledTemporaryFile(in_memory))
+
+
+def _read(file: IO[bytes], places: list[int] | None = None) -> Iterator[pa.RecordBatch]:
+    """The batches of a file, all columns or those at some places."""
+    file.seek(0)
+    with pyarrow.ipc.open_stream(file, options=pyarrow.ipc.IpcReadOptions(included_fields=places)) as reader:
+        yield from reader

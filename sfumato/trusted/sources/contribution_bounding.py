@@ -1,0 +1,113 @@
+"""Which records of a person count: those with the smallest keyed hashes.
+
+Formal guarantees
+    Whether a record is chosen depends on the key and on the records of the same person alone, so taking a person out of
+    the table or putting one in changes no choice among the records of anybody else. At most `unit.records` of them are
+    kept. Persons are told apart by their ids themselves, never by a hash.
+    That holds for every key. A fresh key for each release keeps anybody from knowing beforehand what is chosen.
+    The order is by 128 bits of a hash of all columns but the target first: under label adjacency, where one person's
+    targets change, the kept records have the same other columns before and after, unless two of that person's records
+    collide in all 128 bits. Records that tie in all numbers have the same codes, so it makes no difference which are
+    kept.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.trusted.encoding import Batch, Encoder
+from sfumato.trusted.encoding.persons import persons
+from sfumato.trusted.schema import Schema, Unit
+
+IntArray = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+BINS = 64
+NUMBERS = ("first", "second", "third")  # two of all columns but the target, then one of all
+TICKET = (("person", pa.large_binary()), ("bin", pa.uint8()), *((name, pa.int64()) for name in NUMBERS))
+
+
+class Lottery:
+    """Records of a schema drawn by person. A record that names nobody counts for nobody and is left out.
+
+    A record's numbers are random multilinear functions of its codes, begun anew for each person, with their bits mixed;
+    who holds the smallest is chosen.
+    """
+
+    def __init__(self, schema: Schema, unit: Unit, key: bytes) -> None:
+        self._encoder, self._unit = Encoder(schema), unit
+        self._key = hashlib.blake2b(key, digest_size=32).digest()
+        drawn = np.frombuffer(hashlib.shake_256(self._key).digest(24 * len(schema.by_name)), dtype="<u8")
+        factors = [dict(zip(schema.by_name, row, strict=True)) for row in drawn.reshape(3, -1) | np.uint64(1)]
+        self._names = tuple(schema.by_name)
+        self._steady = [{name: row[name] for name in schema.features} for row in factors[:2]]
+        self._whole = factors[2]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What must be read of a record."""
+        return (self._unit.column, *self._names)
+
+    @property
+    def layout(self) -> pa.Schema:
+        """The columns of a ticket: person, the bin of the person, numbers, then the codes in the schema's order."""
+        return pa.schema([*TICKET, *((code_name(place), pa.int32()) for place in range(len(self._names)))])
+
+    def draw(self, records: pa.RecordBatch) -> pa.RecordBatch:
+        """A ticket for each record, without those that are beaten here already."""
+        known = persons(records.column(self._unit.column))
+        somebody = known.is_valid().to_numpy(zero_copy_only=False)
+        encoded = self._encoder.encode(records, self._names)
+        batch = Batch(int(somebody.sum()), {name: codes[somebody] for name, codes in encoded.codes.items()})
+        known = known.drop_null()
+        indexed = known.dictionary_encode()
+        words = self._words(indexed.dictionary)[indexed.indices.to_numpy()]
+        bins = (words[:, 0] // np.uint64(2**64 // BINS)).astype(np.uint8)
+        factors = (*self._steady, self._whole)
+        numbers = [_number(word, factor, batch) for word, factor in zip(words.T, factors, strict=True)]
+        columns = [known, *map(pa.array, (bins, *numbers, *batch.codes.values()))]
+        return self.kept(pa.record_batch(columns, schema=self.layout))
+
+    def kept(self, tickets: pa.RecordBatch) -> pa.RecordBatch:
+        """The tickets that may still win: of each person the smallest."""
+        person = tickets.column("person").dictionary_encode().indices.to_numpy()
+        numbers = [tickets.column(name).to_numpy() for name in NUMBERS]
+        return tickets.take(pa.array(chosen(person, numbers, self._unit.records)))
+
+    def _words(self, ids: pa.LargeBinaryArray) -> Words:
+        digests = [hashlib.blake2b(one, key=self._key, digest_size=24).digest() for one in ids.to_pylist()]
+        return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, len(NUMBERS))
+
+
+def code_name(place: int) -> str:
+    """The name under which the codes of the schema's column at this place are kept."""
+    return f"code {place}"
+
+
+def chosen(person: NDArray[np.integer[Any]], numbers: Sequence[IntArray], records: int) -> IntArray:
+    """The places of the records that are kept: of each person the `records` smallest by their numbers, in order."""
+    crowded = np.bincount(person, minlength=1) > records
+    doubtful = np.flatnonzero(crowded[person])
+    last_first = [column[doubtful] for column in (*reversed(numbers), person)]
+    order = doubtful[np.lexsort(last_first)]
+    starts = np.flatnonzero(np.diff(person[order], prepend=-1))
+    rank = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
+    return np.sort(np.concatenate((np.flatnonzero(~crowded[person]), order[rank < records])))
+
+
+def _number(begin: Words, factors: Mapping[str, np.uint64], batch: Batch) -> IntArray:
+    total = begin.copy()
+    for name, factor in factors.items():
+        total += factor * batch.codes[name].astype(np.uint64)
+    return _mixed(total).view(np.int64)
+
+
+def _mixed(words: Words) -> Words:
+    """A bijection that spreads every bit: the last steps of SplitMix64 (Steele, Lea and Flood 2014)."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

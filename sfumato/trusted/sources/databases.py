@@ -1,0 +1,165 @@
+"""Tables of databases, and what queries find in them, as streams."""
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import parse_qsl
+
+import pyarrow as pa
+
+from sfumato.errors import DataError, RequestError
+from sfumato.trusted.encoding.header import check_columns, check_storage, header_of_arrow
+from sfumato.trusted.encoding.reading import family
+from sfumato.trusted.redaction import public_name
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources.batches import StreamSource, alone
+from sfumato.trusted.sources.duckdb_files import DuckDB
+from sfumato.trusted.sources.postgresql import PostgreSQL
+from sfumato.trusted.sources.sql import Connection, rows_of_query, rows_of_table
+from sfumato.trusted.sources.sqlite_files import SQLite
+
+R = TypeVar("R")
+
+# As libpq splits it: what stands before an @ is the user, whatever it holds.
+_SERVER = re.compile(r"postgres(?:ql)?://(?:(?P<user>[^@/]*)@)?[^?]*\??(?P<options>.*)", re.DOTALL)
+_SECRETS = {"password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret"}
+_SUFFIXES: dict[str, Callable[[str, str, str | None], Connection]] = {
+    ".duckdb": DuckDB,
+    ".ddb": DuckDB,
+    ".sqlite": SQLite,
+    ".sqlite3": SQLite,
+    ".db": SQLite,
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Database:
+    """A table of a database, or what one query finds.
+
+    `address` is the path of a SQLite file (.sqlite, .sqlite3, .db) or of a DuckDB file (.duckdb, .ddb), or
+    `postgresql://user@host:port/database`. It holds no password: PGPASSWORD, ~/.pgpass or a service file does.
+    """
+
+    address: str | Path
+    table: str | None = None
+    query: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.table is None) == (self.query is None):
+            raise RequestError("a database needs a table or a query, and not both; give one of them")
+        if server := self._server:
+            _refuse_secrets(server)
+        elif "://" in str(self.address) or self._suffix not in _SUFFIXES:
+            raise RequestError(
+                f"the address is neither postgresql:// nor a file that ends in {', '.join(_SUFFIXES)}; correct it"
+            )
+        if self.table is not None:
+            rows_of_table(self.table)
+
+    def __repr__(self) -> str:
+        address = "postgresql://..." if self._server else str(self.address)
+        return f"Database({address!r}, " + (f"table={self.table!r})" if self.query is None else "query=...)")
+
+    @property
+    def rows(self) -> str:
+        """The rows as SQL."""
+        return rows_of_table(self.table or "") if self.query is None else rows_of_query(self.query)
+
+    @property
+    def connect(self) -> Callable[[str, str, str | None], Connection]:
+        """What opens an address and rows of this kind, given the column that says whose record it is."""
+        return PostgreSQL if self._server else _SUFFIXES[self._suffix]
+
+    @property
+    def _server(self) -> re.Match[str] | None:
+        return _SERVER.fullmatch(self.address) if isinstance(self.address, str) else None
+
+    @property
+    def _suffix(self) -> str:
+        return Path(self.address).suffix.lower()
+
+
+def is_database(where: str) -> bool:
+    """Whether an address leads to a database rather than to files."""
+    return _SERVER.fullmatch(where) is not None or Path(where).suffix.lower() in _SUFFIXES
+
+
+def of_database(database: Database, schema: Schema) -> StreamSource:
+    """The source of a table or query. All sums see the rows of one moment, the one at which it is opened.
+
+    Edge cases
+        No way in, no such table or column, a query that is not one select, a type that holds no plain values:
+        `DataError` that quotes nothing of the address or of what the database says. Only the header is read.
+    """
+    where = "the table" if database.query is None else "the query"
+    with ExitStack() as undo:
+        connection, columns = _connected(database, undo, schema.unit.column if schema.unit else None)
+        check_columns([name for name, _ in columns], schema, where)
+        types = dict(columns)
+        _check_plain(types, schema, where)
+        check_storage(types, schema, where)
+        undo.pop_all()
+        header = header_of_arrow(pa.schema(columns), schema)
+        return StreamSource(header, schema, lambda names: alone(connection.read(names)), connection.close)
+
+
+def header_types(database: Database) -> dict[str, pa.DataType]:
+    """The columns with their declared types; SQLite declares none."""
+    with ExitStack() as undo:
+        return dict(_connected(database, undo)[1])
+
+
+def _refuse_secrets(address: re.Match[str]) -> None:
+    options = {name.lower() for name, _ in parse_qsl(address["options"], keep_blank_values=True)}
+    if ":" in (address["user"] or "") or options & _SECRETS:
+        raise RequestError(
+            "the address holds a password, which would show in errors and lists of processes; leave it out, and put it "
+            "into PGPASSWORD, into ~/.pgpass (or where PGPASSFILE says) or into a service file"
+        )
+
+
+def _connected(
+    database: Database, undo: ExitStack, person: str | None = None
+) -> tuple[Connection, Sequence[tuple[str, pa.DataType]]]:
+    """A connection whose snapshot is pinned, and its columns; `undo` closes it."""
+    connection = _quietly(
+        lambda: database.connect(str(database.address), database.rows, person),
+        "the database cannot be opened ({}); check the address, that the server is up or the file is not in use, and "
+        "that you are let in",
+    )
+    undo.callback(connection.close)
+    _quietly(connection.begin, "the database cannot be read ({}); check that it is what its address says")
+    columns = _quietly(
+        lambda: connection.columns,
+        "the table cannot be read ({}); check its name, upper and lower case too, and that you may read it"
+        if database.query is None
+        else "the query cannot be run ({}); write one select, and try it in a shell of the database",
+    )
+    return connection, columns
+
+
+def _quietly(work: Callable[[], R], message: str) -> R:
+    """Replace any error of a driver by our own.
+
+    A driver quotes addresses and rows. As in `discreet`, ours is raised where it has no context.
+    """
+    try:
+        return work()
+    except DataError:
+        raise
+    except Exception as error:  # noqa: BLE001 - every driver has its own
+        kind = public_name(type(error))
+    raise DataError(message.format(kind))
+
+
+def _check_plain(types: dict[str, pa.DataType], schema: Schema, where: str) -> None:
+    for name in schema.by_name:
+        if family(types[name]) is None:
+            declared = getattr(types[name], "type_name", types[name])
+            raise DataError(
+                f"{where} stores column {name!r} as {declared}, which holds no plain values; cast it in a query, such "
+                f"as `select cast({name} as text) as {name}`"
+            )

@@ -1,0 +1,145 @@
+"""Parquet and CSV files and folders of them, and Arrow datasets, as streams."""
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet
+
+from sfumato.errors import DataError
+from sfumato.trusted.encoding.header import check_columns, check_storage, header_of_arrow
+from sfumato.trusted.encoding.reading import family
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import csv_files
+from sfumato.trusted.sources.batches import Parts, StreamSource, alone, cores, rows_at_once
+from sfumato.trusted.sources.locations import Place
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_DECLARING = ("parquet", "arrow", "orc")  # formats whose files declare the types of their columns
+
+
+def of_path(path: str | Path, schema: Schema) -> StreamSource:
+    """The source of a file, or of all files in a folder in the order of their names, here or in the cloud."""
+    files = _listed(Place.of(path))
+    kinds = {_kind(file) for file in files}
+    if len(kinds) > 1:
+        raise DataError(f"{path} mixes {' and '.join(sorted(kinds))} files; put one kind into a folder")
+    return _of_parquet(files, schema) if kinds == {"Parquet"} else _of_csv(files, schema)
+
+
+def header_types(path: str | Path) -> dict[str, pa.DataType]:
+    """The columns of a file, or of the first file of a folder, with their declared types; CSV declares none."""
+    file = _listed(Place.of(path))[0]
+    if _kind(file) == "CSV":
+        return dict.fromkeys(csv_files.names_in(file, _DELIMITERS[file.suffix]), pa.null())
+    return {field.name: field.type for field in _parquet(file).storage}
+
+
+def of_dataset(dataset: pyarrow.dataset.Dataset, schema: Schema) -> StreamSource:
+    """The source of an Arrow dataset of files that declare their types."""
+    if not _declares_types(dataset):
+        raise DataError(
+            "the dataset is not of Parquet, Arrow or ORC files, which declare their types; give the path of the files"
+        )
+    check_columns(dataset.schema.names, schema, "the dataset")
+    check_storage({name: dataset.schema.field(name).type for name in schema.read}, schema, "the dataset")
+
+    def read(names: tuple[str, ...]) -> Parts:
+        rows = rows_at_once(len(names))
+        return alone(dataset.to_batches(columns=list(names), batch_size=rows, batch_readahead=2, fragment_readahead=1))
+
+    return StreamSource(header_of_arrow(dataset.schema, schema), schema, read)
+
+
+def _declares_types(dataset: pyarrow.dataset.Dataset) -> bool:
+    """Whether all its files say what types they hold; a reader of others guesses from the rows."""
+    if children := getattr(dataset, "children", None):
+        return all(map(_declares_types, children))
+    return getattr(getattr(dataset, "format", None), "default_extname", "") in _DECLARING
+
+
+def _listed(place: Place) -> list[Place]:
+    """The file itself, or the readable files below a folder."""
+    found = place.files
+    files = [file for file in found if file == place or file.suffix in (".parquet", *_DELIMITERS)]
+    if not files:
+        raise DataError(f"{place} holds no .parquet, .csv or .tsv file; check the path")
+    return files
+
+
+def _kind(file: Place) -> str:
+    if file.suffix in _DELIMITERS:
+        return "CSV"
+    if file.suffix == ".parquet":
+        return "Parquet"
+    raise DataError(
+        f"{file} is neither .parquet nor .csv nor .tsv, nor one .npz or .npy file; convert it, or correct its name"
+    )
+
+
+class _Parquet(NamedTuple):
+    """A file, the types that it declares, and how many row groups it has."""
+
+    file: Place
+    storage: pa.Schema
+    groups: int
+
+
+def _of_parquet(files: list[Place], schema: Schema) -> StreamSource:
+    stored = [_parquet(file) for file in files]
+    for file, storage, _ in stored:
+        check_columns(storage.names, schema, str(file))
+        check_storage({name: storage.field(name).type for name in schema.read}, schema, str(file))
+    return StreamSource(header_of_arrow(stored[0].storage, schema), schema, partial(_read_parquet, stored))
+
+
+def _parquet(file: Place) -> _Parquet:
+    try:
+        with _open_parquet(file) as opened:
+            return _Parquet(file, opened.schema_arrow, opened.num_row_groups)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{file} cannot be read as Parquet ({type(error).__name__}); check the file") from None
+
+
+def _open_parquet(file: Place, **how: Any) -> pyarrow.parquet.ParquetFile:
+    """Moments of 96 bits, as Spark once wrote them, are read as microseconds: nanoseconds end in the year 2262."""
+    return pyarrow.parquet.ParquetFile(file.path, filesystem=file.system, coerce_int96_timestamp_unit="us", **how)
+
+
+def _read_parquet(stored: list[_Parquet], names: tuple[str, ...]) -> Parts:
+    """Only the named columns. Row groups are read side by side, or columns where there are too few groups."""
+    if sum(one.groups for one in stored) < cores():
+        return alone(chain.from_iterable(_batches(one, names) for one in stored))
+    return (_batches(one, names, group) for one in stored for group in range(one.groups))
+
+
+def _batches(stored: _Parquet, names: tuple[str, ...], group: int | None = None) -> Iterator[pa.RecordBatch]:
+    """The records of a file, or of one of its row groups alone.
+
+    Text stays a dictionary where the file has one, so that each word is looked up once.
+    """
+    texts = [name for name in names if family(stored.storage.field(name).type) == "text"]
+    with _open_parquet(stored.file, read_dictionary=texts, pre_buffer=False, buffer_size=1 << 20) as opened:
+        yield from opened.iter_batches(
+            batch_size=rows_at_once(len(names)),
+            columns=list(names),
+            row_groups=None if group is None else [group],
+            use_threads=group is None,
+        )
+
+
+def _of_csv(files: list[Place], schema: Schema) -> StreamSource:
+    """Every field is read as bytes and understood by the schema: no type is guessed from the rows."""
+    headers = [csv_files.names_in(file, _DELIMITERS[file.suffix]) for file in files]
+    for file, names in zip(files, headers, strict=True):
+        check_columns(names, schema, str(file))
+    untyped = pa.schema([(name, pa.null()) for name in headers[0]])
+    return StreamSource(header_of_arrow(untyped, schema), schema, partial(_read_csv, files))
+
+
+def _read_csv(files: list[Place], names: tuple[str, ...]) -> Parts:
+    return chain.from_iterable(csv_files.parts_of(file, _DELIMITERS[file.suffix], names) for file in files)

@@ -1,0 +1,72 @@
+"""Tables in memory: Arrow tables, pandas and polars frames."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.errors import DataError
+from sfumato.trusted.encoding import Batch, Encoder
+from sfumato.trusted.encoding.frames import empty, header_of, to_arrow
+from sfumato.trusted.encoding.header import check_storage
+from sfumato.trusted.encoding.inference import check_inferred
+from sfumato.trusted.redaction import discreet
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
+from sfumato.trusted.sources.source import IntArray
+from sfumato.trusted.statistics import Statistic
+
+
+class MemorySource:
+    """The records of a frame. Each column is encoded once, when it is first asked for.
+
+    Its types are taken for inferred from the rows unless they are `declared`.
+    """
+
+    unit = None
+
+    def __init__(self, data: Any, schema: Schema, declared: bool = False) -> None:
+        self.header = header_of(data, schema, declared)
+        self._data, self._names, self._encoder = data, list(schema.by_name), Encoder(schema)
+        self._person = schema.unit.column if schema.unit else None
+        if declared:
+            self._check_declared(schema)
+        else:
+            check_inferred(schema, self.header.frame)
+
+    def _check_declared(self, schema: Schema) -> None:
+        storage = to_arrow(empty(self._data), list(schema.read), self._person).schema
+        check_storage({field.name: field.type for field in storage}, schema, "the table")
+        if self._person and pa.types.is_floating(storage.field(self._person).type):
+            raise DataError(
+                f"the table stores the ids in column {self._person!r} as floats, which libraries make of integers "
+                "where one is missing, and round; read them as text or as nullable integers"
+            )
+
+    @cached_property
+    def _records(self) -> list[pa.RecordBatch]:
+        batches: list[pa.RecordBatch] = to_arrow(self._data, self._names).to_batches(max_chunksize=ROWS_AT_ONCE)
+        return batches
+
+    @cached_property
+    def _codes(self) -> list[dict[str, Any]]:
+        return [{} for _ in self._records]
+
+    @discreet
+    def sum(self, statistic: Statistic) -> IntArray:
+        """See `Source`."""
+        return sum_of(statistic, ((batch,) for batch in self.batches(statistic.columns)))
+
+    def batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
+        """See `Source`."""
+        for records, codes in zip(self._records, self._codes, strict=True):
+            codes.update(self._encoder.encode(records, [name for name in names if name not in codes]).codes)
+            yield Batch(records.num_rows, {name: codes[name] for name in names})
+
+    def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """Every record as it is stored. Private: only what bounds the records of a person may call it."""
+        yield from to_arrow(self._data, list(names), self._person).to_batches(max_chunksize=ROWS_AT_ONCE)
+
+    def close(self) -> None:
+        """See `Source`."""

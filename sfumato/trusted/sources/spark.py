@@ -1,0 +1,157 @@
+"""Spark frames: records are encoded and summed where they lie, and only sums come to the driver.
+
+Formal guarantees
+    Sums are of integers: neither the split into parts, nor the order in which they are added up, nor a task that runs
+    twice moves a bit. Noise is added to the whole sum, by the curator, on the driver.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.errors import DataError
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.encoding.header import check_columns, check_storage, header_of_arrow
+from sfumato.trusted.redaction import discreet
+from sfumato.trusted.schema import Schema, Unit
+from sfumato.trusted.sources import spark_workers as workers
+from sfumato.trusted.sources.batches import ROWS_AT_ONCE
+from sfumato.trusted.sources.contribution_bounding import NUMBERS, Lottery, code_name
+from sfumato.trusted.sources.source import IntArray
+from sfumato.trusted.sources.spark_session import adaptive_cache, check_workers, collected, mapped, silent
+from sfumato.trusted.sources.spark_workers import PIECE, PIECES, plain_name
+from sfumato.trusted.statistics import Statistic, size_of
+
+MOST_PARTS = 1 << 12  # a frame of more parts is read several parts to a task
+TO_DRIVER = 1 << 28  # bytes of the sums of so many parts; where they are more, workers add them up first
+TO_MERGER = 1 << 30  # bytes of them that one worker adds up
+
+
+def is_frame(data: object) -> bool:
+    """Whether it is a Spark frame; pyspark need not be installed."""
+    module = sys.modules.get("pyspark.sql")
+    return module is not None and isinstance(data, module.DataFrame)
+
+
+class SparkSource:
+    """The records of a Spark frame, which must be the same whenever the frame is read.
+
+    Where the schema has a `unit`, the records that count are chosen by lot, see `lottery`, and kept as codes in memory
+    and on disks of the workers until `close`. What gets lost of them is chosen anew, and is the same.
+
+    Nothing of ours quotes a row in Spark's logs. What a user's own session logs of an expression in the frame that
+    refuses a row is up to its settings; the sessions of `spark_session` log nothing.
+    """
+
+    def __init__(self, frame: Any, schema: Schema, key: bytes) -> None:
+        storage = _storage(frame, schema)
+        check_workers(frame.sparkSession)
+        self.header = header_of_arrow(storage, schema)
+        self.unit = schema.unit
+        text = json.dumps(schema.to_content())
+        self._columns = {name: plain_name(place) for place, name in enumerate(frame.columns)}
+        self._records = frame.toDF(*map(plain_name, range(len(frame.columns))))
+        self._read: Callable[[tuple[str, ...], pa.RecordBatch], Batch] = partial(workers.from_storage, text)
+        if schema.unit:
+            work = partial(workers.drawn, text, key)
+            lottery = Lottery(schema, schema.unit, key)
+            read = self._records.select([self._columns[name] for name in lottery.columns])
+            tickets = mapped(read, work, workers.ticket_layout(lottery.layout))
+            self._columns = {name: code_name(place) for place, name in enumerate(schema.by_name)}
+            self._records = _chosen(tickets, schema.unit).select(list(self._columns.values()))
+            self._read = workers.from_codes
+
+    @discreet
+    def sum(self, statistic: Statistic) -> IntArray:
+        """See `Source`. One pass over the frame.
+
+        How it is done depends on the length of the sum alone, which is public: a long one is cut into pieces, and
+        workers add up those of the same place.
+        """
+        text = json.dumps(statistic.to_content())
+        work = partial(workers.summed, text, partial(self._read, statistic.columns))
+        pieces = mapped(self._select(statistic.columns).coalesce(MOST_PARTS), work, PIECES)
+        total = np.zeros(size_of(statistic), dtype=np.int64)
+        if MOST_PARTS * total.nbytes > TO_DRIVER:
+            mergers = math.ceil(MOST_PARTS * total.nbytes / TO_MERGER)
+            pieces = mapped(pieces.repartition(mergers, "place"), workers.merged, PIECES)
+        for place, numbers in workers.added_up(collected(pieces).to_batches()).items():
+            total[place * PIECE :][:PIECE] = numbers
+        return total
+
+    def batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
+        """See `Source`. All of it comes to the driver: for columns that are public, and for a custodian's evaluation.
+
+        Records come in the order in which Spark reads the frame: that of its files, unless it shuffles them.
+        """
+        codes = self._codes(names).to_batches(max_chunksize=ROWS_AT_ONCE)
+        return (workers.from_codes(names, records) for records in codes)
+
+    def close(self) -> None:
+        """See `Source`."""
+        if self.unit:
+            with suppress(Exception), silent():  # a session that has ended keeps nothing
+                self._records.unpersist()
+
+    @discreet
+    def _codes(self, names: tuple[str, ...]) -> pa.Table:
+        work = partial(workers.encoded, partial(self._read, names))
+        return collected(mapped(self._select(names), work, workers.codes_layout(len(names))))
+
+    def _select(self, names: tuple[str, ...]) -> Any:
+        return self._kept.select([self._columns[name] for name in names])
+
+    @cached_property
+    def _kept(self) -> Any:
+        """The records, to be kept where they are chosen by lot.
+
+        What is kept Spark plans at once, and an expression that fails may then quote a value: only what is discreet may
+        ask.
+        """
+        if not self.unit:
+            return self._records
+        with silent(), adaptive_cache(self._records.sparkSession):
+            return self._records.persist()
+
+
+def _storage(frame: Any, schema: Schema) -> pa.Schema:
+    """The declared types of the columns that the schema reads."""
+    if frame.isStreaming:
+        raise DataError("the frame is a stream, which has no end; give a frame of stored records")
+    check_columns(frame.columns, schema, "the frame")
+    wanted = set(schema.read)
+    storage = pa.schema([(field.name, _arrow_type(field)) for field in frame.schema if field.name in wanted])
+    check_storage(dict(zip(storage.names, storage.types, strict=True)), schema, "the frame")
+    return storage
+
+
+def _arrow_type(field: Any) -> pa.DataType:
+    from pyspark.errors import PySparkTypeError
+    from pyspark.sql.pandas.types import to_arrow_type
+    from pyspark.sql.types import TimestampType
+
+    if isinstance(field.dataType, TimestampType):
+        return pa.timestamp("us", tz="UTC")
+    try:
+        return to_arrow_type(field.dataType)
+    except (PySparkTypeError, AssertionError):  # moments inside of a list, for one
+        raise DataError(
+            f"the frame stores column {field.name!r} as {field.dataType.simpleString()}, which cannot be read; "
+            "change its type in the frame"
+        ) from None
+
+
+def _chosen(tickets: Any, unit: Unit) -> Any:
+    """The tickets that win: of each person those with the smallest numbers."""
+    from pyspark.sql import Window
+    from pyspark.sql.functions import col, row_number
+
+    rank = row_number().over(Window.partitionBy("person").orderBy(*NUMBERS))
+    return tickets.withColumn("rank", rank).where(col("rank") <= unit.records)

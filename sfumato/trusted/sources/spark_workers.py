@@ -1,0 +1,148 @@
+"""What runs on Spark's workers: functions from batches of records to batches. Nothing here draws noise.
+
+Schema and statistic travel as JSON text, and a worker makes them once. Errors get into Spark's logs and quote nothing.
+"""
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import ParamSpec
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato._version import __version__
+from sfumato.trusted.encoding import Batch, Encoder
+from sfumato.trusted.redaction import discreet
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources.batches import sum_of
+from sfumato.trusted.sources.contribution_bounding import Lottery
+from sfumato.trusted.sources.source import IntArray
+from sfumato.trusted.statistics import Statistic, statistic_from_content
+
+P = ParamSpec("P")
+Records = Iterator[pa.RecordBatch]
+Reading = Callable[[pa.RecordBatch], Batch]
+
+PIECE = 1 << 11  # numbers: Spark hands over up to 10,000 rows at once, which are 160 MiB then
+PIECES = pa.schema([("place", pa.int32()), ("numbers", pa.binary())])
+VERSIONS = pa.schema([("python", pa.string()), ("sfumato", pa.string())])
+
+
+def quietly(work: Callable[P, Records]) -> Callable[P, Records]:
+    """`discreet` for what yields batches."""
+
+    @functools.wraps(work)
+    def quiet(*args: P.args, **kwargs: P.kwargs) -> Records:
+        batches = work(*args, **kwargs)
+        step = discreet(lambda: next(batches, None))
+        while (batch := step()) is not None:
+            yield batch
+
+    return quiet
+
+
+@quietly
+def summed(statistic: str, read: Reading, records: Records) -> Records:
+    """The sum of a statistic over one part of a frame, in pieces. A part without records has zeros."""
+    total = sum_of(_statistic(statistic), [map(read, records)], threads=1)
+    yield _pieces({place: total[place * PIECE :][:PIECE] for place in range(-(-len(total) // PIECE))})
+
+
+@quietly
+def merged(pieces: Records) -> Records:
+    """The pieces of several parts, added up."""
+    yield _pieces(added_up(pieces))
+
+
+@quietly
+def encoded(read: Reading, records: Records) -> Records:
+    """The codes of every record."""
+    for batch in map(read, records):
+        yield pa.record_batch([*map(pa.array, batch.codes.values())], schema=codes_layout(len(batch.codes)))
+
+
+@quietly
+def drawn(schema: str, key: bytes, records: Records) -> Records:
+    """The tickets of all records that may count for their persons: see `lottery`."""
+    lottery = _lottery(schema, key)
+    for batch in records:
+        tickets = lottery.draw(batch.rename_columns(list(lottery.columns)))
+        yield tickets.select(ticket_layout(tickets.schema).names).cast(ticket_layout(tickets.schema))
+
+
+@quietly
+def versions(records: Records) -> Records:
+    """What this worker runs, for each batch."""
+    for _ in records:
+        yield pa.record_batch([[python_version()], [__version__]], schema=VERSIONS)
+
+
+def python_version() -> str:
+    """Without the last number, which changes nothing."""
+    return "{}.{}".format(*sys.version_info)
+
+
+def from_storage(schema: str, names: tuple[str, ...], records: pa.RecordBatch) -> Batch:
+    """The codes of records that are as they were stored; the columns are the named ones, in order."""
+    return _encoder(schema).encode(records.rename_columns(list(names)), names)
+
+
+def from_codes(names: tuple[str, ...], records: pa.RecordBatch) -> Batch:
+    """The codes of records that are codes already."""
+    columns = zip(names, records.columns, strict=True)
+    return Batch(records.num_rows, {name: column.to_numpy() for name, column in columns})
+
+
+def codes_layout(columns: int) -> pa.Schema:
+    """Codes of so many columns."""
+    return pa.schema([(plain_name(place), pa.int32()) for place in range(columns)])
+
+
+def plain_name(place: int) -> str:
+    """A column's name by its place: Spark takes dots and backticks in a name for syntax."""
+    return f"c{place}"
+
+
+def ticket_layout(tickets: pa.Schema) -> pa.Schema:
+    """The columns of a ticket that Spark needs, in types that it has."""
+    wanted = (column for column in tickets if column.name != "bin")
+    return pa.schema([(column.name, pa.binary() if column.name == "person" else column.type) for column in wanted])
+
+
+def added_up(pieces: Iterable[pa.RecordBatch]) -> dict[int, IntArray]:
+    """The sum of the pieces at each place."""
+    sums: dict[int, IntArray] = {}
+    for batch in pieces:
+        for place, numbers in zip(batch.column("place").to_pylist(), batch.column("numbers"), strict=True):
+            more = np.frombuffer(numbers.as_buffer(), dtype="<i8")
+            sums[place] = sums[place] + more if place in sums else more
+    return sums
+
+
+def _pieces(sums: Mapping[int, IntArray]) -> pa.RecordBatch:
+    numbers = [piece.astype("<i8").tobytes() for piece in sums.values()]
+    return pa.record_batch([pa.array(list(sums), pa.int32()), pa.array(numbers, pa.binary())], schema=PIECES)
+
+
+@functools.lru_cache(maxsize=4)
+def _schema(text: str) -> Schema:
+    return Schema.from_content(json.loads(text))
+
+
+@functools.lru_cache(maxsize=4)
+def _encoder(schema: str) -> Encoder:
+    return Encoder(_schema(schema))
+
+
+@functools.lru_cache(maxsize=4)
+def _statistic(text: str) -> Statistic:
+    return statistic_from_content(json.loads(text))
+
+
+@functools.lru_cache(maxsize=1)
+def _lottery(schema: str, key: bytes) -> Lottery:
+    people = _schema(schema)
+    assert people.unit is not None  # noqa: S101 - tickets are drawn by person, and for nothing else
+    return Lottery(people, people.unit, key)

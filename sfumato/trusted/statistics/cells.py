@@ -1,0 +1,145 @@
+"""How many records fall into each cell of public tables."""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.encoding.scratch import room
+from sfumato.trusted.feature_maps.grid import Grid, grids_follow
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.statistics.statistic import Block, IntArray, register
+from sfumato.trusted.statistics.tally import tally
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Counts over `tables`; each table crosses some columns, each cut into the cells of its grid.
+
+    Table t weighs w_t (1 unless `weights` are given): a heavier table gets less noise.
+
+    Formal guarantees, S = sum of w_t^2 over all tables, L = the same over the tables that contain the label
+        A record is in exactly one cell of each table, so in the blocks' weights it adds a vector of one w_t per table.
+        add-remove   sqrt(S): the norm of that vector
+        replace      sqrt(2 S): in each table at most one cell loses 1 and another gains 1
+        label        sqrt(2 L): the same, but the other tables do not see the label
+        All three are attained: by any record; by two records that differ in every table; by two labels in different
+        cells.
+    Edge cases
+        Every value has a code and every code a cell, so nothing is dropped and nothing raises. No records: zeros.
+    """
+
+    tables: tuple[tuple[str, ...], ...]
+    grids: Mapping[str, Grid]
+    label: str | None
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        given = self.weights
+        if given is not None and not (
+            len(given) == len(self.tables) and all(0 < weight < math.inf for weight in given)
+        ):
+            raise ValueError("cells need one weight above 0 for each table")
+
+    @property
+    def title(self) -> str:
+        """See `Statistic`."""
+        names = [" by ".join(table) for table in self.tables]
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        return f"counts in {len(names)} table{'s' * (len(names) > 1)}: {shown}"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """See `Statistic`."""
+        return tuple(dict.fromkeys(name for table in self.tables for name in table))
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """See `Statistic`. Without weights all tables are one block."""
+        sizes = [math.prod(self.shape(table)) for table in self.tables]
+        if self.weights is None:
+            return (Block(sum(sizes), 1.0),)
+        return tuple(map(Block, sizes, self.weights))
+
+    def shape(self, table: tuple[str, ...]) -> tuple[int, ...]:
+        """How many cells the table has along each of its columns."""
+        return tuple(self.grids[name].size for name in table)
+
+    def sensitivity(self, adjacency: Adjacency) -> float:
+        """See `Statistic`."""
+        weights = self.weights or (1.0,) * len(self.tables)
+        squares = [weight**2 for weight in weights]
+        match adjacency:
+            case Adjacency.ADD_REMOVE:
+                return math.sqrt(math.fsum(squares))
+            case Adjacency.REPLACE:
+                return math.sqrt(2 * math.fsum(squares))
+            case Adjacency.LABEL:
+                seen = [self.label in table for table in self.tables]
+                return math.sqrt(2 * math.fsum(itertools.compress(squares, seen)))
+
+    def __call__(self, batch: Batch) -> IntArray:
+        """See `Statistic`. Tables that begin with the same columns share the number of that beginning."""
+        sizes = [math.prod(self.shape(table)) for table in self.tables]
+        cells: dict[str, NDArray[Any]] = {name: self.grids[name].cells_of(batch.codes[name]) for name in self.columns}
+        if max(sizes, default=0) >= 2**31:
+            cells = {name: numbers.astype(np.int64) for name, numbers in cells.items()}
+        counts = [tally(numbers, size) for numbers, size in zip(self._numbers(cells), sizes, strict=True)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *counts])
+
+    def _numbers(self, cells: Mapping[str, NDArray[Any]]) -> Iterator[NDArray[Any]]:
+        """The number of each record's cell in every table."""
+        beginning: list[str] = []
+        number: Any = 0
+        for *names, last in self.tables:
+            if names != beginning:
+                beginning, number = names, cells[names[0]] if names else 0
+                for name in names[1:]:
+                    number = number * self.grids[name].size + cells[name]
+            if not names:
+                yield cells[last]
+                continue
+            numbers = np.multiply(number, self.grids[last].size, out=room(len(number), number.dtype))
+            numbers += cells[last]
+            yield numbers
+
+    def split(self, values: NDArray[Any]) -> dict[tuple[str, ...], NDArray[Any]]:
+        """The vector of a measurement, table by table, each in its shape."""
+        ends = np.cumsum([math.prod(self.shape(table)) for table in self.tables])[:-1]
+        parts = np.split(values, ends)
+        return {table: part.reshape(self.shape(table)) for table, part in zip(self.tables, parts, strict=True)}
+
+    def follows(self, schema: Schema) -> bool:
+        """See `Statistic`."""
+        return grids_follow(self.grids.items(), schema) and self.label == schema.target
+
+    def to_content(self) -> dict[str, Any]:
+        """See `Statistic`."""
+        return {
+            "kind": "cells",
+            "tables": [list(table) for table in self.tables],
+            "grids": {name: self.grids[name].to_content() for name in self.columns},
+            "label": self.label,
+            "weights": None if self.weights is None else list(self.weights),
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> "Cells":
+        """The statistic that `to_content` wrote."""
+        grids = {name: Grid.from_content(grid) for name, grid in content["grids"].items()}
+        weights = content.get("weights")
+        return cls(
+            tuple(tuple(table) for table in content["tables"]),
+            grids,
+            content["label"],
+            None if weights is None else tuple(weights),
+        )
+
+
+register("cells", Cells.from_content)
