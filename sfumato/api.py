@@ -3,13 +3,15 @@
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from sfumato.artefact.release import Release
 from sfumato.artefact.statement import PrivacyStatement, hash_contents
 from sfumato.errors import RequestError
-from sfumato.fitting.mechanisms.registry import MECHANISMS
+from sfumato.fitting.mechanisms.mechanism import find_mechanism, mechanism_names
 from sfumato.fitting.mechanisms.subspace.plan import is_wide
+from sfumato.fitting.stored_plan import StoredPlan
+from sfumato.fitting.tuning import current_constants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.curator import Curator
@@ -19,7 +21,6 @@ from sfumato.trusted.reservation import Book, Reservation
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 
-Mechanism = Literal["auto", "tables", "mixture", "subspace", "slices"]
 DEFAULT_DELTA = 1e-6
 
 
@@ -29,7 +30,7 @@ def release(
     *,
     epsilon: float,
     delta: float = DEFAULT_DELTA,
-    mechanism: Mechanism = "auto",
+    mechanism: str = "auto",
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
     ledger: Book = "default",
     types: Literal["declared"] | None = None,
@@ -70,7 +71,9 @@ def release(
     if components is not None and chosen != "mixture":
         raise RequestError("components are for mechanism mixture; leave them out")
     settings = {} if components is None else {"components": components}
-    plan = MECHANISMS[chosen].plan(schema, budget, adjacency, settings)
+    used = find_mechanism(chosen)
+    plan = used.build_plan(schema, budget, adjacency, settings)
+    stored = StoredPlan(plan.to_dict(), settings, current_constants(used.tuning))
     noise = SecureNoise() if seed is None else SeededNoise(seed)
     with (
         Reservation(ledger, schema.name, budget) as reservation,
@@ -80,10 +83,10 @@ def release(
         reservation.enter(adjacency, chosen, not noise.private, unit)
         public = schema.features if schema.public_features else ()
         curator = Curator(source, adjacency, Purse(budget.units, budget.records), noise, public)
-        model = MECHANISMS[chosen].release(curator, plan, progress)
+        model = used.release(curator, plan, progress)
         statement = PrivacyStatement.of(
             curator.measurements,
-            contents=hash_contents(schema, source.header, curator.measurements),
+            contents=hash_contents(schema, source.header, stored, curator.measurements),
             dataset=schema.name,
             mechanism=chosen,
             adjacency=adjacency,
@@ -93,15 +96,16 @@ def release(
             unit=schema.unit,
         )
         reservation.commit(statement.hash)
-        return Release(schema, source.header, statement, curator.measurements, model)
+        return Release(schema, source.header, statement, stored, curator.measurements, model)
 
 
 def _checked(schema: Schema, mechanism: str, adjacency: str, types: str | None) -> Adjacency:
     """Refuse what this version cannot keep, before anything is opened."""
     if types not in (None, "declared"):
         raise RequestError(f'types is {types!r}; say "declared", or leave it out')
-    if mechanism not in get_args(Mechanism):
-        raise RequestError(f"mechanism is {mechanism!r}; use one of {', '.join(get_args(Mechanism))}")
+    known = ["auto", *mechanism_names()]
+    if mechanism not in known:
+        raise RequestError(f"mechanism is {mechanism!r}; use one of {', '.join(known)}")
     if adjacency not in list(Adjacency):
         raise RequestError(f"adjacency is {adjacency!r}; use one of {', '.join(Adjacency)}")
     if adjacency == Adjacency.LABEL and schema.target is None:

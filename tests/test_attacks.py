@@ -126,7 +126,7 @@ def test_the_ledger_vouches_for_schema_and_measurements(release, book):
     first, *others = release.measurements
     peeked = dataclasses.replace(first, values=first.values + 1)
     other = SCHEMA.model_copy(update={"columns": (SCHEMA.columns[1], SCHEMA.columns[0], SCHEMA.columns[2])})
-    what = "statement is of this schema, header and measurements"
+    what = "statement is of this schema, header, plan and measurements"
     for forged in (
         dataclasses.replace(release, measurements=(peeked, *others)),
         dataclasses.replace(release, schema=other),

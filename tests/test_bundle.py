@@ -213,7 +213,7 @@ def test_an_archive_that_says_more_than_it_holds_is_refused():
         read_members(many + end)
 
 
-@pytest.mark.parametrize("version", ["1.0.0", "3.0.0", None])
+@pytest.mark.parametrize("version", ["1.0.0", "2.5.0", None])
 def test_another_major_version_is_refused(monkeypatch, version):
     monkeypatch.setattr(bundle, "FORMAT_VERSION", version)
     data = rewritten({"a.json": b"{}"})
@@ -223,7 +223,7 @@ def test_another_major_version_is_refused(monkeypatch, version):
 
 
 def test_a_later_minor_version_is_read(monkeypatch):
-    monkeypatch.setattr(bundle, "FORMAT_VERSION", "2.7.3")
+    monkeypatch.setattr(bundle, "FORMAT_VERSION", "3.7.3")
     data = rewritten({"a.json": b"{}"})
     monkeypatch.undo()
     assert read_members(data) == {"a.json": b"{}"}

@@ -104,7 +104,7 @@ def test_the_whole_path(place):
 
     checked = run("verify", place / "b.sfumato")
     assert checked.exit_code == 0
-    assert checked.output.count(" ok ") == 10
+    assert checked.output.count(" ok ") == 11
 
     drawn = run("sample", place / "b.sfumato", "--out", place / "p.csv", "-n", "20", "--probabilities")
     assert drawn.exit_code == 0

@@ -23,7 +23,7 @@ from sfumato._version import __version__
 from sfumato.errors import BundleError
 
 FORMAT = "sfumato bundle"
-FORMAT_VERSION = "2.5.0"
+FORMAT_VERSION = "3.0.0"
 _ARROW = b"ARROW1\0\0"  # how an Arrow file begins; it ends so too, without the zeros
 _MANIFEST = "manifest.json"
 _KEYS = {"format", "version", "made_by", "made_on", "files", "digest"}
@@ -54,7 +54,8 @@ def read_members(data: bytes) -> dict[str, bytes]:
         raise BundleError("this is not a sfumato bundle; check the file")
     if str(manifest.get("version")).split(".")[0] != FORMAT_VERSION.split(".")[0]:
         raise BundleError(
-            f"the bundle has format version {manifest.get('version')}; this sfumato reads {FORMAT_VERSION}"
+            f"the bundle has format version {manifest.get('version')}, this sfumato reads {FORMAT_VERSION}; open it "
+            f"with the version that wrote it ({manifest.get('made_by')}), or ask the custodian for a new release"
         )
     files = {name: _fingerprint(content) for name, content in members.items()}
     if manifest.get("files") != files or manifest.get("digest") != _digest(manifest) or set(manifest) != _KEYS:

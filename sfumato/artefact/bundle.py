@@ -3,6 +3,7 @@
 schema.json         the schema, as the custodian wrote it
 header.json         kind of frame and type of every column of a sample
 statement.json      the privacy statement
+plan.json           what was to be measured, what each question could spend, and the constants of planning and fitting
 parts.json          what several members have in common, by hash
 measurements.json   the statistics that were measured, in order, with mu and sigma
 measurements/*      their noisy values
@@ -27,12 +28,13 @@ from sfumato.artefact.statement import PrivacyStatement
 from sfumato.errors import BundleError
 from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.registry import model_from_parts
+from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.trusted.encoding import Encoder, Header
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics import size_of
 
-_JSON = ("schema.json", "header.json", "statement.json", "parts.json", "measurements.json", "model.json")
+_JSON = ("schema.json", "header.json", "statement.json", "plan.json", "parts.json", "measurements.json", "model.json")
 _SHARED = ("features", "damping", "places")  # what several statistics have in common is written once
 _MOST_SHARED, _TIMES_SHARED = 1 << 24, 32  # characters that shared parts may take when all are put back
 _MOST_RUNS = 1 << 16  # of the conditions on a release
@@ -56,7 +58,11 @@ def write_bundle(release: Release, file: BinaryIO) -> None:
         share(part, parts)
         for part in (
             {"measurements": [item.to_content() for item in release.measurements]},
-            {"fitted": content, "given": [asdict(condition) for condition in release.given]},
+            {
+                "fitted": content,
+                "given": [asdict(condition) for condition in release.given],
+                "constants": release.fit_constants,
+            },
         )
     )
     arrays = {
@@ -67,6 +73,7 @@ def write_bundle(release: Release, file: BinaryIO) -> None:
         "schema.json": to_json(release.schema.to_content()),
         "header.json": to_json({"frame": release.header.frame, "types": dict(release.header.types)}),
         "statement.json": to_json(release.statement.to_content()),
+        "plan.json": to_json(release.plan.to_dict()),
         "parts.json": to_json(parts),
         "measurements.json": to_json(measured),
         **arrays,
@@ -102,7 +109,7 @@ def _bytes_of(path: Path) -> bytes:
 
 def _from_members(members: dict[str, bytes]) -> Release:
     arrays = [name for name in members if name.startswith("measurements/")]
-    if list(members) != [*_JSON[:5], *arrays, *_JSON[5:], "model.arrow"]:
+    if list(members) != [*_JSON[:-1], *arrays, _JSON[-1], "model.arrow"]:
         raise BundleError("the bundle lacks a part or has one that is not known; ask for a fresh copy")
     try:
         return _assembled(
@@ -118,6 +125,7 @@ def _assembled(
     schema: dict[str, Any],
     header: dict[str, Any],
     statement: dict[str, Any],
+    plan: dict[str, Any],
     parts: dict[str, Any],
     measured: dict[str, Any],
     model: dict[str, Any],
@@ -130,19 +138,22 @@ def _assembled(
     if sum(_length_restored(part, parts) for part in (measured, model)) > left:
         raise ValueError("the parts of the bundle repeat each other too often")
     measured, model = (restore(part, parts) for part in (measured, model))
-    if set(measured) != {"measurements"} or set(model) != {"fitted", "given"}:
+    if set(measured) != {"measurements"} or set(model) != {"fitted", "given", "constants"}:
         raise ValueError("measurements or model have parts that are not known")
     public = Schema.from_content(schema)
     columns = Encoder(public).columns
+    claim = PrivacyStatement.from_content(statement)
     release = Release(
         public,
         Header(**header),
-        PrivacyStatement.from_content(statement),
+        claim,
+        StoredPlan.from_dict(plan),
         tuple(
             Measurement.from_content(item, array) for item, array in zip(measured["measurements"], values, strict=True)
         ),
         model_from_parts(model["fitted"], table, columns),
         tuple(Condition(**{**item, "runs": tuple(map(tuple, item["runs"]))}) for item in model["given"]),
+        None if model["constants"] is None else dict(model["constants"]),
     )
     _check_sound(release)
     return release

@@ -18,6 +18,7 @@ from sfumato.errors import RequestError
 from sfumato.fitting.conditions import Condition, conditions_of
 from sfumato.fitting.models.model import Model
 from sfumato.fitting.models.table_mixture.model import TableMixture
+from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.trusted.encoding import Batch, Codes, Encoder, Header, Listed, Measured
 from sfumato.trusted.encoding.frames import kind_of, names_of, to_arrow
 from sfumato.trusted.encoding.header import Frame
@@ -37,15 +38,18 @@ _ROWS_AT_ONCE = 1 << 18
 class Release:
     """Statement, measurements and model. Frozen, and without any reference to private data.
 
-    `fitted` is the model as it follows from the measurements, `given` what has been asked of it since.
+    `plan` is what was to be measured, `fitted` the model as it follows from the measurements, `given` what has been
+    asked of it since. `fit_constants` are those of a later fit, by `retrain`; None: those of the plan.
     """
 
     schema: Schema
     header: Header
     statement: PrivacyStatement
+    plan: StoredPlan
     measurements: tuple[Measurement, ...]
     fitted: Model
     given: tuple[Condition, ...] = ()
+    fit_constants: Mapping[str, Mapping[str, Any]] | None = None
 
     @cached_property
     def model(self) -> Model:
@@ -271,13 +275,16 @@ class Release:
         prior        standard deviation of the labeller's coefficients around what the mixture says
         All three are settings of tables; a Gaussian mixture has none, and for slices there is `retrain`.
         """
-        from sfumato.fitting.mechanisms.registry import MECHANISMS
-
         chosen = {"components": components, "steps": steps, "prior": prior}
         settings = {key: value for key, value in chosen.items() if value is not None}
-        mechanism, statement = MECHANISMS[self.statement.mechanism], self.statement
-        plan = mechanism.plan(self.schema, statement.budget, statement.adjacency, self.fitted.settings)
-        again = replace(self, fitted=mechanism.refit(self.measurements, plan, settings, None))
+        from sfumato.fitting.mechanisms.mechanism import find_mechanism, restore_plan
+        from sfumato.fitting.tuning import stored_constants
+
+        name = self.statement.mechanism
+        plan, constants = restore_plan(self.plan, name, self.schema, self.statement.adjacency)
+        with stored_constants(constants):
+            model = find_mechanism(name).refit(self.measurements, plan, settings)
+        again = replace(self, fitted=model, fit_constants=None)
         action = getattr(self.fitted, "action", None)
         return again.action(action) if action else again
 
@@ -307,25 +314,28 @@ class Release:
 
         `verify` fits a generator of the library anew; one of your own it cannot, and says so.
         """
-        from sfumato.fitting.mechanisms.retraining import retrained
+        from sfumato.fitting.mechanisms.mechanism import find_mechanism, restore_plan
+        from sfumato.fitting.retraining.retrain import retrain_model
+        from sfumato.fitting.retraining.tuning import RETRAINING_TUNING
+        from sfumato.fitting.tuning import current_constants, plain_constants, stored_constants
 
-        kept = {"components"} if self.statement.mechanism == "mixture" else set()  # what its plan was asked for
-        settings = {key: value for key, value in self.fitted.settings.items() if key in kept}
-        if isinstance(generator, str):
-            settings["generator"] = generator
-        model = retrained(
-            self.statement.mechanism,
-            self.schema,
-            self.statement.budget,
-            self.statement.adjacency,
-            self.measurements,
-            {**settings, "epochs": epochs, "seed": seed},
-            None if isinstance(generator, str) else generator,
-            progress,
-            None if checkpoint is None else Path(checkpoint),
-            device,
-        )
-        return replace(self, fitted=model)
+        name = self.statement.mechanism
+        plan, constants = restore_plan(self.plan, name, self.schema, self.statement.adjacency)
+        settings = {"generator": generator} if isinstance(generator, str) else {}
+        constants = {**constants, **current_constants(RETRAINING_TUNING)}
+        with stored_constants(constants):
+            model = retrain_model(
+                find_mechanism(name),
+                plan,
+                self.schema,
+                self.measurements,
+                {**settings, "epochs": epochs, "seed": seed},
+                None if isinstance(generator, str) else generator,
+                progress,
+                None if checkpoint is None else Path(checkpoint),
+                device,
+            )
+        return replace(self, fitted=model, fit_constants=plain_constants(constants))
 
     def save(self, path: str | Path) -> None:
         """Write the bundle, whole or not at all."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, assert_ne
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
 
+from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Header
 from sfumato.trusted.measurement import Measurement
@@ -95,8 +96,8 @@ class PrivacyStatement(_Content):
     """What is promised.
 
     `units` are 1e-12 of mu squared; `reservation` is the hash of the ledger's entry, if there is one; `contents` is the
-    hash of schema, header and measurements, so that the ledger, which keeps the hash of this statement, vouches for
-    them. Where something was paid for `before`, epsilon is that of the items alone, and the promise is for all
+    hash of schema, header, plan and measurements, so that the ledger, which keeps the hash of this statement, vouches
+    for them. Where something was paid for `before`, epsilon is that of the items alone, and the promise is for all
     together.
     """
 
@@ -227,11 +228,12 @@ class PrivacyStatement(_Content):
         return cls.model_validate(content)
 
 
-def hash_contents(schema: Schema, header: Header, measurements: Sequence[Measurement]) -> str:
+def hash_contents(schema: Schema, header: Header, plan: StoredPlan, measurements: Sequence[Measurement]) -> str:
     """The fingerprint of all that a release says beside its model, which follows from it."""
     content = {
         "schema": schema.to_content(),
         "header": {"frame": header.frame, "types": dict(header.types)},
+        "plan": plan.to_dict(),
         "measurements": [*map(_hash_of, measurements)],
     }
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()

@@ -1,5 +1,6 @@
 """The arithmetic of a claim, recomputed from the bundle alone."""
 
+import json
 import math
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,11 +11,11 @@ import numpy as np
 from sfumato.artefact.release import Release
 from sfumato.artefact.statement import hash_contents, item_of
 from sfumato.errors import SfumatoError
-from sfumato.fitting.mechanisms.registry import MECHANISMS
-from sfumato.fitting.mechanisms.retraining import retrained
-from sfumato.fitting.mechanisms.slices.fitting import OWN
+from sfumato.fitting.mechanisms.mechanism import find_mechanism, restore_constants, restore_plan
 from sfumato.fitting.models.model import Model
-from sfumato.trusted.adjacency import Adjacency
+from sfumato.fitting.retraining.fit import OWN
+from sfumato.fitting.retraining.retrain import retrain_model
+from sfumato.fitting.tuning import changed_constants, stored_constants
 from sfumato.trusted.budget import Budget, delta_of, noise_scale
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.ledger import Ledger
@@ -22,14 +23,20 @@ from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED, units_of
 from sfumato.trusted.statistics import size_of
 
 _SAME = 0.02  # total variation that the last digits of another processor may add up to
+_SHOWN = 3  # changes that are named
 _ROUNDING = 1e-6  # of the largest number: what passes for the same
 
 
 class Outcome(StrEnum):
-    """What became of a check. What could not be recomputed is neither right nor wrong, and never counts as right."""
+    """What became of a check.
+
+    What could not be recomputed is neither right nor wrong, and never counts as right. What differs from what this
+    version would do is said apart, and is no fault.
+    """
 
     HOLDS = "holds"
     FAILS = "fails"
+    DIFFERS = "differs"
     UNCHECKED = "not checked"
 
 
@@ -59,7 +66,7 @@ def verify(release: Release, features: Any = None, ledger: Ledger | None = None)
     ledger     the custodian's ledger: was this very statement written down in it?
 
     What it shows: the noise that each measurement names is what its statistic, its adjacency and its mu ask for; all of
-    them together keep the (epsilon, delta) that the statement claims; the tables are those that schema, budget and
+    them together keep the (epsilon, delta) that the statement claims; the questions are those that the stored plan and
     earlier answers ask for; and a fresh fit to the recorded answers says the same of the table, so nothing else went
     into the model. What it cannot show:
     that the noise was drawn as named. For that trust the custodian's copy of the library: its tests are public. What
@@ -68,7 +75,7 @@ def verify(release: Release, features: Any = None, ledger: Ledger | None = None)
     that this computer finds by more than rounding.
     """
     checks = (_noise, _shape, _items, _contents, _budget, _claim, _schema)
-    found = [*(check(release) for check in checks), _replay(release, features), _seed(release)]
+    found = [*(check(release) for check in checks), _replay(release, features), _seed(release), _plan(release)]
     return found if ledger is None else [*found, _written_down(release, ledger)]
 
 
@@ -92,9 +99,9 @@ def _items(release: Release) -> Check:
 
 
 def _contents(release: Release) -> Check:
-    found = hash_contents(release.schema, release.header, release.measurements)
+    found = hash_contents(release.schema, release.header, release.plan, release.measurements)
     holds = found == release.statement.contents
-    return Check.of("statement is of this schema, header and measurements", holds, f"sha256 {found[:12]}")
+    return Check.of("statement is of this schema, header, plan and measurements", holds, f"sha256 {found[:12]}")
 
 
 def _written_down(release: Release, ledger: Ledger) -> Check:
@@ -133,8 +140,8 @@ def _replay(release: Release, features: Any) -> Check:
     """Whether questions and model follow from schema, budget and answers alone, and from public features if any."""
     what = "model follows from the measurements"
     statement, settings = release.statement, release.fitted.settings
-    with_features = statement.mechanism == "mixture" and statement.adjacency == Adjacency.LABEL
-    if with_features and release.schema.public_features and features is None:
+    needed = find_mechanism(statement.mechanism).needs_features(release.schema, statement.adjacency)
+    if needed and features is None:
         return Check(what, Outcome.UNCHECKED, "it was fitted with public features; give their table with --features")
     if settings.get("generator") == OWN:
         return Check(what, Outcome.UNCHECKED, "it was trained by a generator that this library does not bring")
@@ -178,16 +185,34 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _fit_again(release: Release, features: Batch | None) -> Model:
-    statement, settings = release.statement, release.fitted.settings
-    if "generator" in settings:
-        return retrained(
-            statement.mechanism, release.schema, statement.budget, statement.adjacency, release.measurements, settings
-        )
-    mechanism = MECHANISMS[statement.mechanism]
-    plan = mechanism.plan(release.schema, statement.budget, statement.adjacency, settings)
-    again = mechanism.refit(release.measurements, plan, settings, features)
-    action = getattr(release.fitted, "action", None)
-    return again if action is None else again.acting(action)  # type: ignore[attr-defined]
+    """Replay the release from its stored plan, with the constants of its day."""
+    mechanism, settings = find_mechanism(release.statement.mechanism), release.fitted.settings
+    plan, constants = restore_plan(release.plan, mechanism.name, release.schema, release.statement.adjacency)
+    if release.fit_constants is not None:
+        constants = restore_constants(release.fit_constants, mechanism)
+    with stored_constants(constants):
+        if "generator" in settings:
+            return retrain_model(mechanism, plan, release.schema, release.measurements, settings)
+        again = mechanism.refit(release.measurements, plan, settings, features)
+        action = getattr(release.fitted, "action", None)
+        return again if action is None else again.acting(action)  # type: ignore[attr-defined]
+
+
+def _plan(release: Release) -> Check:
+    """Whether this version would plan the same. If not, nothing is wrong: a later version may know better."""
+    what, statement = "this version would plan the same", release.statement
+    mechanism = find_mechanism(statement.mechanism)
+    try:
+        plan = mechanism.build_plan(release.schema, statement.budget, statement.adjacency, release.plan.settings)
+    except (SfumatoError, TypeError, ValueError) as error:
+        return Check(what, Outcome.DIFFERS, f"it would refuse: {error}")
+    changes = changed_constants(release.plan.constants, mechanism.tuning)
+    if json.dumps(plan.to_dict()) != json.dumps(release.plan.plan):
+        changes.append("it would ask or spend otherwise")
+    if not changes:
+        return Check.of(what, holds=True, detail=f"{len(mechanism.tuning)} sets of constants")
+    more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
+    return Check(what, Outcome.DIFFERS, "; ".join(changes[:_SHOWN]) + more)
 
 
 def _seed(release: Release) -> Check:

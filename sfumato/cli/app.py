@@ -156,7 +156,7 @@ def release(
                 known,
                 epsilon=epsilon,
                 delta=delta,
-                mechanism=mechanism,  # type: ignore[arg-type]
+                mechanism=mechanism,
                 adjacency=adjacency,
                 components=components,
                 ledger=book,

@@ -115,7 +115,12 @@ def print_accounts(book: "Ledger", dataset: str | None) -> None:
         )
 
 
-_MARKS = {"holds": ("ok", "green"), "fails": ("NO", "bold red"), "not checked": ("NOT CHECKED", "bold yellow")}
+_MARKS = {
+    "holds": ("ok", "green"),
+    "fails": ("NO", "bold red"),
+    "not checked": ("NOT CHECKED", "bold yellow"),
+    "differs": ("note  ", "yellow"),
+}
 
 
 def print_check(check: "Check") -> None:

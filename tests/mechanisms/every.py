@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato
-from sfumato.fitting.mechanisms.slices import fitting
+from sfumato.fitting.retraining import fit as fitting
 from tests.conftest import MIXED, make_table
 
 ID = "person"

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from sfumato.fitting.mechanisms.counts.one_way import Classes, OneWay, OneWays
+from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.mechanisms.tables.approximation import ProductMixture, approximate, evidence
-from sfumato.fitting.mechanisms.tables.one_way import Classes, OneWay, OneWays
-from sfumato.fitting.mechanisms.tables.pairs import PairTables
 from sfumato.trusted.feature_maps import Grid
 
 SIZES = {"a": 3, "b": 4, "c": 5}

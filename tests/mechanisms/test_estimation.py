@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from sfumato.fitting.mechanisms.tables.estimation import class_totals, distributions, inside_groups, project, shrink
-from sfumato.fitting.mechanisms.tables.grids import fine_grid
-from sfumato.fitting.mechanisms.tables.merging import group_rare, merge_alike, sum_groups
+from sfumato.fitting.mechanisms.counts.estimation import class_totals, distributions, inside_groups, project, shrink
+from sfumato.fitting.mechanisms.counts.grids import fine_grid
+from sfumato.fitting.mechanisms.counts.merging import group_rare, merge_alike, sum_groups
 from sfumato.trusted.encoding import codes_of
 from sfumato.trusted.schema import Schema
 

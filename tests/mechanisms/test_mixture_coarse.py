@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.fitting.mechanisms.mixture.coarse import CoarsePosterior
-from sfumato.fitting.mechanisms.mixture.plan import RESOLUTION
+from sfumato.fitting.mechanisms.mixture.plan import Tuning
 from sfumato.trusted.feature_maps import Waves
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
@@ -17,7 +17,7 @@ SDS = np.array([[0.05, 0.01], [0.02, 0.1]])
 def seen(noise: float, rounds: int = 2, records: int = COUNT) -> CoarsePosterior:
     """Two classes of two columns after some rounds of waves."""
     rng = np.random.default_rng(0)
-    coarse = CoarsePosterior(2, 2, RESOLUTION)
+    coarse = CoarsePosterior(2, 2, Tuning.resolution)
     for t in range(rounds):
         waves = [Waves.of(mine, 1) for mine in coarse.frequencies(first=t == 0)]
         values = []
@@ -51,7 +51,7 @@ def test_another_round_leaves_less_open():
 
 
 def test_before_any_round_a_class_may_lie_anywhere():
-    now = CoarsePosterior(3, 2, RESOLUTION).now
+    now = CoarsePosterior(3, 2, Tuning.resolution).now
     assert now.mean.shape == (3, 2)
     assert np.allclose(now.mean, 0.5)
     assert np.allclose(now.mean_var, 1 / 12, rtol=0.01)

@@ -93,7 +93,7 @@ class TestARelease:
         assert np.linalg.eigvalsh(release.fitted.actions["mixture"].covs).min() > 0
 
     def test_some_of_many_records_stand_for_all(self, monkeypatch):
-        monkeypatch.setattr(label_table, "_MOST_RECORDS", 500)
+        monkeypatch.setattr(label_table.Tuning, "most_records", 500)
         release = release_of()
         assert release.size == pytest.approx(900, rel=0.1)
         assert (release.predict(ROWS) == np.array(ROWS["y"].to_pylist())).mean() > 0.85

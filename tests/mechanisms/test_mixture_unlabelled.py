@@ -8,9 +8,9 @@ from scipy.stats import multivariate_normal, norm
 import sfumato
 from sfumato.artefact.verify import verify
 from sfumato.fitting.mechanisms.mixture.components import (
-    MOST_COMPONENTS,
     Component,
     Filled,
+    Tuning,
     find_components,
     fitted,
     log_fit,
@@ -71,7 +71,7 @@ def test_clouds_lost_in_noise_are_one():
 def test_boxes_without_records_have_components_too(counts, number):
     centres = Boxes(BOXES.whitening, 2, 8, 3.0).centres
     found = find_components(centres, counts, 3.0, 6.0 / 8, number, public_chance(0))
-    assert 1 <= len(found) <= MOST_COMPONENTS if number is None else len(found) == number
+    assert 1 <= len(found) <= Tuning.most_components if number is None else len(found) == number
     for weight, mean, cov in found:
         assert weight > 0
         assert np.isfinite(mean).all()

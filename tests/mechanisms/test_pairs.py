@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sfumato.fitting.mechanisms.tables.merging import group_rare, merge_to
-from sfumato.fitting.mechanisms.tables.one_way import OneWay
-from sfumato.fitting.mechanisms.tables.pairs import _coarse, _levels, relevance
+from sfumato.fitting.mechanisms.counts.merging import group_rare, merge_to
+from sfumato.fitting.mechanisms.counts.one_way import OneWay
+from sfumato.fitting.mechanisms.counts.pairs import _coarse, _levels, relevance
 from sfumato.trusted.feature_maps import Grid
 
 

@@ -13,8 +13,8 @@ from sfumato.audit.gdp import answers, mu_lower_bound
 from sfumato.audit.transcript import mu_between
 from sfumato.errors import RequestError
 from sfumato.evaluate.records import read_all
-from sfumato.fitting.mechanisms.slices import fitting
 from sfumato.fitting.mechanisms.slices.plan import plan_slices
+from sfumato.fitting.retraining import fit as fitting
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget, noise_scale
 from sfumato.trusted.curator import Curator
@@ -72,7 +72,7 @@ def test_eight_gaussians_keep_their_modes_whatever_is_trained_on_whichever_bundl
 def test_the_plan_spends_the_budget_and_looks_at_nothing_but_the_schema(adjacency):
     budget = Budget(1.0, 1e-5)
     plan = plan_slices(Schema.from_yaml(MIXED), budget, adjacency)
-    spent = [plan.tables.mu_one_way, plan.tables.mu_pairs, plan.mu_directions]
+    spent = [plan.mu_one_way, plan.mu_pairs, plan.mu_directions]
     assert np.linalg.norm(spent) == pytest.approx(budget.mu, rel=1e-6)
     assert np.square(spent) / budget.mu**2 == pytest.approx([0.40, 0.45, 0.15], rel=1e-4)
 
@@ -332,7 +332,7 @@ def test_hostile_settings_are_a_failed_check_and_no_more(settings):
 def test_what_was_asked_of_a_mixture_stays_with_it():
     release = every_case()["mixture without classes"].release(components=2)
     again = release.retrain(epochs=3)
-    assert again.fitted.settings["components"] == 2
+    assert again.plan.settings["components"] == 2
     assert again.refit().fitted.distance(release.fitted) < 1e-6
     assert all(check.holds for check in verify(again) if "cryptographic" not in check.what)
 
@@ -356,5 +356,7 @@ def test_many_wide_categories_need_no_square_of_memory():
 
 
 def test_a_subspace_has_nothing_to_train_on():
-    with pytest.raises(RequestError, match=r"slices, tables or waves.*pulled back to a radius"):
+    with pytest.raises(
+        RequestError, match="depends on the rest of the record; use a release by slices, tables or mixture"
+    ):
         every_case()["subspace"].release().retrain(epochs=5)

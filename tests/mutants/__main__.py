@@ -119,10 +119,15 @@ def main() -> None:
     """See the top."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="mutants whose file or number is this, such as noise.py or 17")
+    parser.add_argument("--first", type=int, default=1, help="go on from this number")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--no-check", action="store_true", help="do not run the tests without mutants first")
     asked = parser.parse_args()
-    mutants = [one for one in listed() if asked.only in one.file or asked.only == str(one.number)]
+    mutants = [
+        one
+        for one in listed()
+        if one.number >= asked.first and (asked.only in one.file or asked.only == str(one.number))
+    ]
     with tempfile.TemporaryDirectory() as place:
         trees: queue.Queue[Path] = queue.Queue()
         for _ in range(asked.jobs):

@@ -74,7 +74,9 @@ def test_a_schema_without_pictures_has_none():
         {**release.schema.to_content(), "columns": [{"name": "a", "type": "boolean"}], "target": "a"}
     )
     assert (
-        image_grids(sfumato.artefact.release.Release(plain, release.header, release.statement, (), release.fitted))
+        image_grids(
+            sfumato.artefact.release.Release(plain, release.header, release.statement, release.plan, (), release.fitted)
+        )
         == []
     )
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.fitting.mechanisms.tables.grids import fine_grid
+from sfumato.fitting.mechanisms.counts.grids import fine_grid
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources.databases import of_database

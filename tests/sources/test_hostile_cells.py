@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from sfumato.fitting.mechanisms.tables.grids import fine_grid
+from sfumato.fitting.mechanisms.counts.grids import fine_grid
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source

@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.fitting.mechanisms.tables.grids import fine_grid
+from sfumato.fitting.mechanisms.counts.grids import fine_grid
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.schema import Schema

@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from sfumato.errors import DataError, RequestError
-from sfumato.fitting.mechanisms.tables.grids import fine_grid
+from sfumato.fitting.mechanisms.counts.grids import fine_grid
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.sources.files import header_types

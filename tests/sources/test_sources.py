@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.fitting.mechanisms.tables.grids import fine_grid
+from sfumato.fitting.mechanisms.counts.grids import fine_grid
 from sfumato.trusted.encoding import Batch, Encoder
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import files, open_source

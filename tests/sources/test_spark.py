@@ -12,7 +12,7 @@ import pytest
 
 import sfumato
 from sfumato.errors import DataError
-from sfumato.fitting.mechanisms.tables.grids import fine_grid
+from sfumato.fitting.mechanisms.counts.grids import fine_grid
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source, spark_session

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from sfumato.fitting.mechanisms.tables.grids import fine_grid
+from sfumato.fitting.mechanisms.counts.grids import fine_grid
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.feature_maps import ByTarget, Together
 from sfumato.trusted.schema import Schema

@@ -58,7 +58,7 @@ def _areas(name: str, epsilon: float, seed: int, mechanism: str) -> dict[str, fl
         one.schema,
         epsilon=epsilon,
         delta=DELTA,
-        mechanism=mechanism,  # type: ignore[arg-type]
+        mechanism=mechanism,
         adjacency="replace",
         ledger=None,
         seed=seed,

@@ -16,7 +16,7 @@ def released_rows(name: str, mechanism: str, seed: int, most: int | None = None)
         one.schema,
         epsilon=EPSILON,
         delta=DELTA,
-        mechanism=mechanism,  # type: ignore[arg-type]
+        mechanism=mechanism,
         adjacency="replace",
         ledger=None,
         seed=seed,

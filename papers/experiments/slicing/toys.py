@@ -69,7 +69,7 @@ def of_release(points: FloatArray, label: IntArray, epsilon: float, mechanism: s
         schema,
         epsilon=epsilon,
         delta=DELTA,
-        mechanism=mechanism,  # type: ignore[arg-type]
+        mechanism=mechanism,
         adjacency="replace",
         ledger=None,
         seed=SEED,

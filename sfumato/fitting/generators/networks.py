@@ -13,11 +13,17 @@ import numpy as np
 from sfumato.errors import RequestError
 from sfumato.fitting.generators.columnwise import Tensor
 from sfumato.fitting.generators.evidence import Layout
+from sfumato.fitting.tuning import TuningConstants
 
 LATENT = 16
-_HIDDEN = 256
-_BLOCKS = 3
-_SPREAD = 4.0  # of a pixel's distribution at the start, in groups
+
+
+class Tuning(TuningConstants, room="generators.networks"):
+    """See `sfumato.fitting.tuning`."""
+
+    hidden = 256
+    blocks = 3
+    spread = 4.0  # of a pixel's distribution at the start, in groups
 
 
 class Generator(Protocol):
@@ -44,13 +50,13 @@ def mlp(layout: Layout, shape: tuple[int, int] | None = None) -> Any:  # noqa: A
     """Two hidden layers."""
     from torch import nn
 
-    last = nn.Linear(_HIDDEN, layout.width)
-    nn.init.normal_(last.weight, std=0.5 / np.sqrt(_HIDDEN))
+    last = nn.Linear(Tuning.hidden, layout.width)
+    nn.init.normal_(last.weight, std=0.5 / np.sqrt(Tuning.hidden))
     return _sampling(
         nn.Sequential(
-            nn.Linear(LATENT + layout.classes, _HIDDEN),
+            nn.Linear(LATENT + layout.classes, Tuning.hidden),
             nn.SiLU(),
-            nn.Linear(_HIDDEN, _HIDDEN),
+            nn.Linear(Tuning.hidden, Tuning.hidden),
             nn.SiLU(),
             last,
         )
@@ -65,16 +71,21 @@ def residual(layout: Layout, shape: tuple[int, int] | None = None) -> Any:  # no
         def __init__(self) -> None:
             super().__init__()
             self.inner = nn.Sequential(
-                nn.LayerNorm(_HIDDEN), nn.Linear(_HIDDEN, _HIDDEN), nn.SiLU(), nn.Linear(_HIDDEN, _HIDDEN)
+                nn.LayerNorm(Tuning.hidden),
+                nn.Linear(Tuning.hidden, Tuning.hidden),
+                nn.SiLU(),
+                nn.Linear(Tuning.hidden, Tuning.hidden),
             )
 
         def forward(self, h: Tensor) -> Tensor:
             return h + self.inner(h)
 
-    last = nn.Linear(_HIDDEN, layout.width)
-    nn.init.normal_(last.weight, std=0.5 / np.sqrt(_HIDDEN))
-    blocks = [Block() for _ in range(_BLOCKS)]
-    return _sampling(nn.Sequential(nn.Linear(LATENT + layout.classes, _HIDDEN), *blocks, nn.LayerNorm(_HIDDEN), last))
+    last = nn.Linear(Tuning.hidden, layout.width)
+    nn.init.normal_(last.weight, std=0.5 / np.sqrt(Tuning.hidden))
+    blocks = [Block() for _ in range(Tuning.blocks)]
+    return _sampling(
+        nn.Sequential(nn.Linear(LATENT + layout.classes, Tuning.hidden), *blocks, nn.LayerNorm(Tuning.hidden), last)
+    )
 
 
 def convolutional(layout: Layout, shape: tuple[int, int] | None = None) -> Any:
@@ -101,7 +112,7 @@ def convolutional(layout: Layout, shape: tuple[int, int] | None = None) -> Any:
                 nn.SiLU(),
                 nn.Conv2d(16, 1, 3, padding=1),
             )
-            self.sharpness = nn.Parameter(torch.tensor(1 / _SPREAD))
+            self.sharpness = nn.Parameter(torch.tensor(1 / Tuning.spread))
             steps = [
                 np.append(np.linspace(-1, 1, max(n, 2))[:n], np.zeros(size - n))
                 for size, n in zip(layout.sizes, layout.ordered, strict=True)

@@ -8,8 +8,13 @@ from numpy.typing import NDArray
 
 from sfumato.fitting.generators.columnwise import Tensor
 from sfumato.fitting.generators.evidence import Layout, Pairs
+from sfumato.fitting.tuning import TuningConstants
 
-_FEW = 1 / 16  # of all cells; where fewer were asked for, the others are not computed
+
+class Tuning(TuningConstants, room="generators.products"):
+    """See `sfumato.fitting.tuning`."""
+
+    few = 1 / 16  # of all cells; where fewer were asked for, the others are not computed
 
 
 class Tables(Protocol):
@@ -27,7 +32,7 @@ def tables_of(
 ) -> "AllTables | ChosenTables":
     """Tables to be compared, but for the cells that are held back."""
     precisions = [pairs.precision * where for where in (~back, back)]
-    few = np.count_nonzero(pairs.precision) < _FEW * pairs.precision.size
+    few = np.count_nonzero(pairs.precision) < Tuning.few * pairs.precision.size
     return ChosenTables(pairs, layout, precisions, tensor) if few else AllTables(pairs, precisions, tensor)
 
 

@@ -8,10 +8,15 @@ from scipy.special import ndtr
 
 from sfumato.fitting.generators.columnwise import Tensor
 from sfumato.fitting.generators.evidence import FloatArray, Histograms
+from sfumato.fitting.tuning import TuningConstants
 
-_WIDTH = 0.35  # of the smoothing, in average bins of a direction
-_LEAST_WIDTH = 1e-3  # where all records have one place
-_POINTS = 16  # in a bin, when the measured histogram is smoothed
+
+class Tuning(TuningConstants, room="generators.smoothing"):
+    """See `sfumato.fitting.tuning`."""
+
+    width = 0.35  # of the smoothing, in average bins of a direction
+    least_width = 1e-3  # where all records have one place
+    points = 16  # in a bin, when the measured histogram is smoothed
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +35,7 @@ class SmoothedSlices:
         import torch
 
         ends, outer = seen.ends[chosen], seen.outer[chosen]
-        width = np.maximum(_WIDTH * (outer[:, 1] - outer[:, 0]) / (ends.shape[1] + 1), _LEAST_WIDTH)
+        width = np.maximum(Tuning.width * (outer[:, 1] - outer[:, 0]) / (ends.shape[1] + 1), Tuning.least_width)
         smoothing = smoothing_of(ends, outer, width)
         shares = np.einsum("sab,sac->sbc", smoothing, seen.shares[chosen])
         variance = seen.noise * (smoothing**2).sum(axis=1)[:, :, None] + np.maximum(shares, 1 / size) / size
@@ -56,7 +61,7 @@ def smoothing_of(ends: FloatArray, outer: FloatArray, width: FloatArray) -> Floa
     """Directions x bins x bins: into which bins Gaussian noise takes the records of a bin, spread evenly in it."""
     low, high = np.minimum(outer[:, :1], ends[:, :1]), np.maximum(outer[:, 1:], ends[:, -1:])
     edges = np.concatenate((low, ends, high), axis=1)
-    inside = (np.arange(_POINTS) + 0.5) / _POINTS
+    inside = (np.arange(Tuning.points) + 0.5) / Tuning.points
     points = edges[:, :-1, None] + np.diff(edges, axis=1)[:, :, None] * inside  # directions x bins x points
     below = ndtr((ends[:, None, None, :] - points[..., None]) / width[:, None, None, None]).mean(axis=2)
     first, last = np.zeros_like(below[..., :1]), np.ones_like(below[..., :1])

@@ -23,18 +23,27 @@ from sfumato.fitting.generators.evidence import Evidence
 from sfumato.fitting.generators.factory import check, made, sampled, set_training
 from sfumato.fitting.generators.loss import Judge
 from sfumato.fitting.generators.networks import LATENT, Own
+from sfumato.fitting.tuning import TuningConstants
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_RATE, _WARM = 1e-2, 0.05
-_STEEPEST = 10.0  # slope of the loss, for each cell of the evidence; steeper ones are shortened
-_JUDGED = 25  # epochs from one judgement to the next
-_PATIENCE = 8  # judgements without a better one, after which training stops
-_LATENTS, _FEWEST_LATENTS = 256, 16  # points of each class
-_MOST_LATENTS = 4_096  # of all classes together, as long as each has the fewest
-_MOST = 1 << 22  # numbers in the rectangle of all columns in an epoch: a bound on time and memory
-_MOST_ALONG = 1 << 23  # numbers that directions take in an epoch: one for each column, and one for each bin
+
+class Tuning(TuningConstants, room="generators.training"):
+    """See `sfumato.fitting.tuning`."""
+
+    rate = 1e-2
+    warm = 0.05
+    steepest = 10.0  # slope of the loss, for each cell of the evidence; steeper ones are shortened
+    judged = 25  # epochs from one judgement to the next
+    patience = 8  # judgements without a better one, after which training stops
+    latents = 256  # points of each class
+    fewest_latents = 16
+    most_latents = 4_096  # of all classes together, as long as each has the fewest
+    most = 1 << 22  # numbers in the rectangle of all columns in an epoch: a bound on time and memory
+    most_along = 1 << 23  # numbers that directions take in an epoch: one for each column, and one for each bin
+
+
 MOST_EPOCHS = 100_000
 
 
@@ -132,25 +141,25 @@ def _run(
     import torch
 
     parameters = list(network.parameters())
-    optimizer = torch.optim.Adam(parameters, lr=_RATE)
+    optimizer = torch.optim.Adam(parameters, lr=Tuning.rate)
     kept = checkpoint(optimizer)
     losses = kept.load()
     for number, done in enumerate(losses, start=1):
         progress(Epoch(number, epochs, *done))
-    warm = max(1, int(_WARM * epochs))
+    warm = max(1, int(Tuning.warm * epochs))
     for number in range(len(losses), epochs):
-        if kept.waited >= _PATIENCE and number * 2 > epochs:
+        if kept.waited >= Tuning.patience and number * 2 > epochs:
             break
         rate = min((number + 1) / warm, 0.5 * (1 + math.cos(math.pi * max(0, number - warm) / max(1, epochs - warm))))
         for group in optimizer.param_groups:
-            group["lr"] = _RATE * rate
+            group["lr"] = Tuning.rate * rate
         set_training(network, True)
         loss = judge.loss(judge.logits(sampled(network, z), owner), owner)
         optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(parameters, _STEEPEST * judge.cells)
+        torch.nn.utils.clip_grad_norm_(parameters, Tuning.steepest * judge.cells)
         optimizer.step()
-        due = (number + 1) % _JUDGED == 0 or number + 1 == epochs
+        due = (number + 1) % Tuning.judged == 0 or number + 1 == epochs
         judged = _judged(judge, network, z, owner) if due else None
         losses.append((float(loss.detach()), judged))
         if judged is not None:
@@ -171,11 +180,11 @@ def _judged(judge: Judge, network: Any, z: Tensor, owner: Tensor) -> float:
 def latents_of_a_class(seen: Evidence) -> int:
     """As many as keep an epoch short and small, of however many classes, columns, groups and bins."""
     sizes, along = seen.layout.sizes, seen.histograms
-    most = min(_MOST_LATENTS, _MOST // (len(sizes) * max(sizes)))
+    most = min(Tuning.most_latents, Tuning.most // (len(sizes) * max(sizes)))
     if along is not None:
         directions, bins = along.shares.shape[:2]
-        most = min(most, _MOST_ALONG // (directions * (len(sizes) + bins)))
-    return int(np.clip(most // seen.classes, _FEWEST_LATENTS, _LATENTS))
+        most = min(most, Tuning.most_along // (directions * (len(sizes) + bins)))
+    return int(np.clip(most // seen.classes, Tuning.fewest_latents, Tuning.latents))
 
 
 def _latents(torch: Any, seen: Evidence, device: str) -> tuple[Tensor, Tensor]:

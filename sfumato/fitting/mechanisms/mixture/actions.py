@@ -13,12 +13,19 @@ from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, root_near_c
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import ACTIONS, Draws, GaussianMixture
 from sfumato.fitting.public_rng import Chance, public_chance
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.encoding import Measured
 
-_STREAM = 500_000  # of the public chance, apart from those of the rounds
-_DRAWS_TO_ACT = 1_000
-_MOST_DRAWS, _FEWEST_DRAWS, _NUMBERS = 400, 50, 1_000_000
-_LEAST_VARIANCE = 2.0**-48  # finer than the steps of a scale
+
+class Tuning(TuningConstants, room="mixture.actions"):
+    """See `sfumato.fitting.tuning`."""
+
+    stream = 500_000  # of the public chance, apart from those of the rounds
+    draws_to_act = 1_000
+    most_draws = 400
+    fewest_draws = 50
+    numbers = 1_000_000
+    least_variance = 2.0**-48  # finer than the steps of a scale
 
 
 @dataclass(frozen=True)
@@ -35,8 +42,10 @@ class _Class:
 def model_of(states: Sequence[ClassState], scales: Mapping[str, Measured], target: str | None) -> GaussianMixture:
     """The model of all classes."""
     size = len(scales)
-    draws = int(np.clip(_NUMBERS / (len(states) * (1 + size + size * size)), _FEWEST_DRAWS, _MOST_DRAWS))
-    known = [_class(state, draws, public_chance(_STREAM + k)) for k, state in enumerate(states)]
+    draws = int(
+        np.clip(Tuning.numbers / (len(states) * (1 + size + size * size)), Tuning.fewest_draws, Tuning.most_draws)
+    )
+    known = [_class(state, draws, public_chance(Tuning.stream + k)) for k, state in enumerate(states)]
     counts = np.array([max(one.count, 1.0) for one in known])
     actions = {action: _gaussians([getattr(one, action) for one in known], counts) for action in ACTIONS}
     drawn = [np.stack(part, axis=1) for part in zip(*(one.draws for one in known), strict=True)]
@@ -52,13 +61,13 @@ def _gaussians(classes: list[list[tuple[float, FloatArray, FloatArray]]], counts
         for share, mean, cov in parts
     ]
     owner, weights, means, covs = (np.array(part) for part in zip(*rows, strict=True))
-    covs = (covs + covs.transpose(0, 2, 1)) / 2 + _LEAST_VARIANCE * np.eye(covs.shape[1])
+    covs = (covs + covs.transpose(0, 2, 1)) / 2 + Tuning.least_variance * np.eye(covs.shape[1])
     return Gaussians(owner.astype(np.int64), weights / weights.sum(), means, covs)
 
 
 def _class(state: ClassState, draws: int, rng: Chance) -> _Class:
     if state.best is None or state.moments is None or state.seen_through is None:
-        drawn = state.posterior.draw(rng, draws if state.posterior.certain else max(draws, _DRAWS_TO_ACT))
+        drawn = state.posterior.draw(rng, draws if state.posterior.certain else max(draws, Tuning.draws_to_act))
         action = state.posterior.action(drawn)
         mixture = [(1.0, action.mean, action.cov)]
         wide = [(1.0, action.wide_mean, action.wide_cov)]

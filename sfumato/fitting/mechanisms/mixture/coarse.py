@@ -10,16 +10,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import Waves
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 
-_WIDEST = 0.25  # of a class, as a share of the range
-_BELOW = 1.0  # how far below the least scale a class may be, in log sd
-_FEWEST = 2.0  # records that a class is taken to have
-_STEPS_OF_PRIOR = 8
-_NARROWEST_PRIOR = 0.25
-_LONGEST = 1.15  # period of the first wave in units of the range: its ends are told apart
-_FIRST_PERIODS = (_LONGEST, _LONGEST / 3)
+
+class Tuning(TuningConstants, room="mixture.coarse"):
+    """See `sfumato.fitting.tuning`."""
+
+    widest = 0.25  # of a class, as a share of the range
+    below = 1.0  # how far below the least scale a class may be, in log sd
+    fewest = 2.0  # records that a class is taken to have
+    steps_of_prior = 8
+    narrowest_prior = 0.25
+    longest = 1.15  # period of the first wave in units of the range: its ends are told apart
+    first_periods = (longest, longest / 3)
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class CoarsePosterior:
         cells = int(min(max(256, 0.85 / resolution), 6000))
         scales = int(18 + 4 * max(0.0, np.log(1 / 300 / resolution)))
         self._mean = (np.arange(cells) + 0.5) / cells
-        self._log_sd = np.linspace(np.log(resolution), np.log(_WIDEST), scales)
+        self._log_sd = np.linspace(np.log(resolution), np.log(Tuning.widest), scales)
         self._likelihood = np.zeros((classes, columns, cells, scales))
         self._precision, self._weighted = np.zeros(classes), np.zeros(classes)
         self.now = self._summary()
@@ -53,9 +58,9 @@ class CoarsePosterior:
         """
         shape = self._likelihood.shape[:2]
         if first:
-            return np.broadcast_to(2 * np.pi / np.array(_FIRST_PERIODS), (*shape, len(_FIRST_PERIODS)))
+            return np.broadcast_to(2 * np.pi / np.array(Tuning.first_periods), (*shape, len(Tuning.first_periods)))
         sharp = np.minimum(np.exp(-self.now.log_sd), 1.2 / np.sqrt(np.maximum(self.now.mean_var, 1e-8)))
-        return np.maximum(sharp, 2 * np.pi / _LONGEST)[:, :, None]
+        return np.maximum(sharp, 2 * np.pi / Tuning.longest)[:, :, None]
 
     def add(self, waves: Sequence[Waves], values: Sequence[FloatArray], deviation: float) -> None:
         """Take in a round: the noisy sums of every class in units of a record's norm, each with noise `deviation`."""
@@ -92,9 +97,9 @@ class CoarsePosterior:
         scale /= scale.sum(2, keepdims=True)
         mean, log_sd = place @ self._mean, scale @ self._log_sd
         step = self._log_sd[1] - self._log_sd[0]
-        beyond = scale[:, :, 0] * _BELOW**2  # the least scale stands for all that are smaller
+        beyond = scale[:, :, 0] * Tuning.below**2  # the least scale stands for all that are smaller
         return Coarse(
-            np.maximum(self._weighted / precision, _FEWEST),
+            np.maximum(self._weighted / precision, Tuning.fewest),
             1 / np.sqrt(precision),
             mean,
             np.maximum(place @ self._mean**2 - mean**2, 0) + 1 / len(self._mean) ** 2 / 12,
@@ -105,10 +110,10 @@ class CoarsePosterior:
     def _shared_prior(self, by_scale: FloatArray) -> FloatArray:
         """A normal prior of log sd, fitted to all classes and columns by expectation and maximisation."""
         prior = np.ones(len(self._log_sd))
-        for _ in range(_STEPS_OF_PRIOR):
+        for _ in range(Tuning.steps_of_prior):
             scale = by_scale * prior
             scale /= scale.sum(2, keepdims=True)
             mean = (scale * self._log_sd).mean((0, 1)).sum()
             variance = (scale * (self._log_sd - mean) ** 2).mean((0, 1)).sum()
-            prior = np.exp(-0.5 * (self._log_sd - mean) ** 2 / max(variance, _NARROWEST_PRIOR**2))
+            prior = np.exp(-0.5 * (self._log_sd - mean) ** 2 / max(variance, Tuning.narrowest_prior**2))
         return prior

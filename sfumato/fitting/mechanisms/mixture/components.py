@@ -6,12 +6,19 @@ import numpy as np
 
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
 from sfumato.fitting.public_rng import Chance
+from sfumato.fitting.tuning import TuningConstants
 
-MOST_COMPONENTS = 10  # that are tried where their number is not given
-_STARTS, _FINALISTS = 12, 3
-_SHORT, _LONG = 15, 100
-_ROUGH = 0.2  # relative error of a box that the Gaussians are not blamed for
-_CLEAR = 3.0  # noise deviations from which a box counts as filled, and more where there are many boxes
+
+class Tuning(TuningConstants, room="mixture.components"):
+    """See `sfumato.fitting.tuning`."""
+
+    most_components = 10  # that are tried where their number is not given
+    starts = 12
+    finalists = 3
+    short = 15
+    long = 100
+    rough = 0.2  # relative error of a box that the Gaussians are not blamed for
+    clear = 3.0  # noise deviations from which a box counts as filled, and more where there are many boxes
 
 
 class Component(NamedTuple):
@@ -35,13 +42,13 @@ def find_components(
 ) -> list[Component]:
     """Gaussians that explain noisy counts of boxes; where their number is not given, as many as the counts bear out."""
     total = max(float(counts.sum()), 1.0)
-    tried = [number] if number is not None else range(1, MOST_COMPONENTS + 1)
+    tried = [number] if number is not None else range(1, Tuning.most_components + 1)
     best: tuple[float, list[Component]] = (np.inf, [])
     for k in tried:
         filled = _filled(centres, counts, noise, side, k)
         found = fitted(filled, k, rng)[1]
         expected = total * _share_of_boxes(centres, found, filled.inside)
-        variance = noise**2 + expected + (_ROUGH * expected) ** 2
+        variance = noise**2 + expected + (Tuning.rough * expected) ** 2
         misfit = float(((counts - expected) ** 2 / variance).sum())
         axes = centres.shape[1]
         price = k * (1 + axes + axes * (axes + 1) / 2) * np.log(len(counts))
@@ -52,7 +59,9 @@ def find_components(
 
 def _filled(centres: FloatArray, counts: FloatArray, noise: float, side: float, number: int) -> Filled:
     """The boxes above the noise, at least as many as components are wanted."""
-    clear = max(_CLEAR, np.sqrt(2 * np.log(len(counts)))) * noise  # about what the largest of all empty boxes shows
+    clear = (
+        max(Tuning.clear, np.sqrt(2 * np.log(len(counts)))) * noise
+    )  # about what the largest of all empty boxes shows
     largest = np.sort(counts)[-min(number, len(counts)) :]
     on = counts >= min(clear, float(largest[0]))
     return Filled(centres[on], np.maximum(counts[on], 1e-6), side**2 / 12)
@@ -60,9 +69,9 @@ def _filled(centres: FloatArray, counts: FloatArray, noise: float, side: float, 
 
 def fitted(filled: Filled, number: int, rng: Chance) -> tuple[float, list[Component]]:
     """Expectation and maximisation from several starts, the likeliest ones to the end; the mean log-likelihood too."""
-    short = [_maximised(filled, _start(filled, number, rng), _SHORT) for _ in range(_STARTS)]
-    likeliest = sorted(short, key=lambda one: -one[0])[:_FINALISTS]
-    return max((_maximised(filled, one, _LONG) for _, one in likeliest), key=lambda one: one[0])
+    short = [_maximised(filled, _start(filled, number, rng), Tuning.short) for _ in range(Tuning.starts)]
+    likeliest = sorted(short, key=lambda one: -one[0])[: Tuning.finalists]
+    return max((_maximised(filled, one, Tuning.long) for _, one in likeliest), key=lambda one: one[0])
 
 
 def _start(filled: Filled, number: int, rng: Chance) -> list[Component]:

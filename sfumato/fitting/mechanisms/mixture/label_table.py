@@ -20,19 +20,26 @@ from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, IntArray
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import ACTIONS, Draws, GaussianMixture
 from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.encoding import Batch, Measured
 from sfumato.trusted.feature_maps import ByTarget, Leaves
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 from sfumato.trusted.measurement import Door
 
-_RECORDS_PER_LEAF = 10.0  # noise deviations that half a leaf must hold
-_FEWEST_IN_LEAF = 5.0
-_MOST_RECORDS = 100_000  # whose labels are guessed: a bound on time
-_LEAST_NOISE = 0.3  # below it counts are exact to rounding
-_GUESSES, _NEWTON = 60, 8
-_DRAWS, _DRAWN_GUESSES = 60, 6
-_STREAM = 900_000
-_LEAST_VARIANCE = 1e-5  # of a class, relative to that of the column
+
+class Tuning(TuningConstants, room="mixture.label_table"):
+    """See `sfumato.fitting.tuning`."""
+
+    records_per_leaf = 10.0  # noise deviations that half a leaf must hold
+    fewest_in_leaf = 5.0
+    most_records = 100_000  # whose labels are guessed: a bound on time
+    least_noise = 0.3  # below it counts are exact to rounding
+    guesses = 60
+    newton = 8
+    draws = 60
+    drawn_guesses = 6
+    stream = 900_000
+    least_variance = 1e-5  # of a class, relative to that of the column
 
 
 class _Counts(NamedTuple):
@@ -55,12 +62,12 @@ def release_label_table(
 ) -> GaussianMixture:
     """Cut the public records into leaves, ask for the labels in each, and guess the labels of the records."""
     progress("cutting the public features into leaves")
-    rng = public_chance(_STREAM)
+    rng = public_chance(Tuning.stream)
     places = plan.places(features) if features.rows else np.full((len(scales), 1), 2.0 ** (PLACE_BITS - 1))
     records = places.T * 2.0**-PLACE_BITS
     questions = Questions(door, plan.places, ByTarget(target, plan.classes), plan.adjacency)
     rule = rule_of_records(records, plan.classes, rng)
-    smallest = max(_RECORDS_PER_LEAF * questions.unit / mu, _FEWEST_IN_LEAF)
+    smallest = max(Tuning.records_per_leaf * questions.unit / mu, Tuning.fewest_in_leaf)
     leaves = grown_leaves(places, rule, rule(Batch(len(records), {}), places), smallest)
     progress("counting labels behind the door")
     asked, values, noise = questions.ask([leaves] * plan.classes, mu)
@@ -70,10 +77,10 @@ def release_label_table(
     leaf = seen.leaf(places)
     table = np.stack([value[:, 0] for value in values], axis=1)
     size = max(float(table.sum()), 1.0)
-    if len(leaf) > _MOST_RECORDS:
-        chosen = np.sort(rng.choice(len(leaf), _MOST_RECORDS, replace=False))
+    if len(leaf) > Tuning.most_records:
+        chosen = np.sort(rng.choice(len(leaf), Tuning.most_records, replace=False))
         table *= _ratio(leaf[chosen], leaf, seen.blocks)[:, None]
-        noise *= _MOST_RECORDS / len(leaf)
+        noise *= Tuning.most_records / len(leaf)
         leaf, records = leaf[chosen], records[chosen]
     counts = _Counts(table, leaf, np.bincount(leaf, minlength=seen.blocks).astype(float), noise)
     return _model(records, counts, size, scales, target)
@@ -90,12 +97,12 @@ def _model(
     records: FloatArray, counts: _Counts, size: float, scales: Mapping[str, Measured], target: str
 ) -> GaussianMixture:
     """The model of the guesses; draws are guesses under counts with fresh noise of the same size."""
-    classes, rng = counts.table.shape[1], public_chance(_STREAM + 1)
-    guesses = guessed(records, counts, _started(counts, records.shape[1])[counts.leaf], _GUESSES)
+    classes, rng = counts.table.shape[1], public_chance(Tuning.stream + 1)
+    guesses = guessed(records, counts, _started(counts, records.shape[1])[counts.leaf], Tuning.guesses)
     drawn = []
-    for _ in range(_DRAWS):
+    for _ in range(Tuning.draws):
         other = counts._replace(table=counts.table + counts.noise * rng.standard_normal(counts.table.shape))
-        drawn.append(_moments(records, guessed(records, other, guesses, _DRAWN_GUESSES)))
+        drawn.append(_moments(records, guessed(records, other, guesses, Tuning.drawn_guesses)))
     number, means, covs = _moments(records, guesses)
     number = np.maximum(number, 0.5)
     gaussians = Gaussians(np.arange(classes), number / number.sum(), means, covs)
@@ -107,7 +114,7 @@ def _moments(records: FloatArray, guesses: FloatArray) -> tuple[FloatArray, Floa
     """Counts, means and covariances of the classes by weighed records; a class without any gets those of all."""
     number = guesses.sum(axis=0) + 1e-9
     means = (guesses.T @ records + 1e-9 * records.mean(axis=0)) / number[:, None]
-    floor = np.diag(records.var(axis=0) * _LEAST_VARIANCE + 2.0**-48)
+    floor = np.diag(records.var(axis=0) * Tuning.least_variance + 2.0**-48)
     covs = np.empty((len(number), records.shape[1], records.shape[1]))
     for k, (mean, mine) in enumerate(zip(means, guesses.T, strict=True)):
         away = records - mean
@@ -153,7 +160,7 @@ def guessed(records: FloatArray, counts: _Counts, guesses: FloatArray, steps: in
     pull = np.zeros(counts.table.shape)
     for _ in range(steps):
         log_fit = _log_classes(records, guesses)
-        for _ in range(_NEWTON):
+        for _ in range(Tuning.newton):
             now = log_fit + pull[counts.leaf]
             now = np.exp(now - now.max(axis=1, keepdims=True))
             now /= now.sum(axis=1, keepdims=True)
@@ -171,7 +178,7 @@ def guessed(records: FloatArray, counts: _Counts, guesses: FloatArray, steps: in
 def _newton(counts: _Counts, now: FloatArray, pull: FloatArray) -> FloatArray:
     """The step of the dual variables of every leaf: r_ik in proportion to p_ik exp(pull_k of its leaf)."""
     leaves, classes = counts.table.shape
-    variance = max(counts.noise, _LEAST_NOISE) ** 2
+    variance = max(counts.noise, Tuning.least_noise) ** 2
     total = np.zeros((leaves, classes))
     np.add.at(total, counts.leaf, now)
     curvature = np.zeros((leaves, classes, classes))

@@ -1,26 +1,35 @@
 """What `mixture` will ask and what each question may spend: a function of schema, budget and adjacency alone."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from sfumato.errors import RequestError, SchemaError
 from sfumato.fitting.mechanisms.mixture.design import MOST_COLUMNS
 from sfumato.fitting.mechanisms.numbers_only import refuse_all_but_numbers
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
-from sfumato.trusted.encoding import Encoder, Listed
+from sfumato.trusted.encoding import Codes, Encoder, Listed
 from sfumato.trusted.feature_maps import Places
 from sfumato.trusted.schema import Schema
 
-RESOLUTION = 1 / 300  # the least sd of a class that is looked for, as a share of a column's range
-_WAVES = (0.12, 0.08)  # shares of mu squared, as are the others
-_SCORES = (0.17, 0.17)
-_PROBE = 0.06
-_LAST = (0.15, 0.25)
-_ROUNDS = (*_WAVES, *_SCORES, _PROBE, *_LAST)
-_SEARCH = (0.03, 0.02, 0.04, 0.13)  # without labels: waves, shells and boxes of all records
-_FIRST = 0.26  # and of the rounds before the last ones
-_LEAST_MU = 2.0**-17  # below it the noise leaves the lattice
+
+class Tuning(TuningConstants, room="mixture.plan"):
+    """See `sfumato.fitting.tuning`."""
+
+    resolution = 1 / 300  # the least sd of a class that is looked for, as a share of a column's range
+    waves = (0.12, 0.08)  # shares of mu squared, as are the others
+    scores = (0.17, 0.17)
+    probe = 0.06
+    last = (0.15, 0.25)
+    search = (0.03, 0.02, 0.04, 0.13)  # without labels: waves, shells and boxes of all records
+    first = 0.26  # and of the rounds before the last ones
+    least_mu = 2.0**-17  # below it the noise leaves the lattice
+
+
 MOST_CLASSES = 1_000
+_MOST_ROUNDS = 20  # of one kind, in a plan that is read
 MOST_COMPONENTS = 50
 
 
@@ -36,8 +45,16 @@ class Rounds:
     @classmethod
     def of(cls, mus: tuple[float, ...]) -> "Rounds":
         """The rounds that these mu are for."""
-        waves, scores = len(_WAVES), len(_WAVES) + len(_SCORES)
+        waves, scores = len(Tuning.waves), len(Tuning.waves) + len(Tuning.scores)
         return cls(mus[:waves], mus[waves:scores], mus[scores], mus[scores + 1 :])
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "Rounds":
+        """The rounds that `asdict` wrote."""
+        waves, scores, last = (tuple(content[name]) for name in ("waves", "scores", "last"))
+        if len(content) != 4 or max(map(len, (waves, scores, last))) > _MOST_ROUNDS:
+            raise ValueError("the plan has rounds that are not known, or too many")
+        return cls(waves, scores, content["probe"], last)
 
 
 @dataclass(frozen=True)
@@ -49,6 +66,14 @@ class Search:
     boxes: float
     first: Rounds
     components: int | None
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "Search":
+        """The search that `asdict` wrote."""
+        fields = {**content, "waves": tuple(content["waves"]), "first": Rounds.from_dict(content["first"])}
+        if len(fields["waves"]) > _MOST_ROUNDS:
+            raise ValueError("the plan has too many rounds")
+        return cls(**fields)
 
 
 @dataclass(frozen=True)
@@ -63,11 +88,40 @@ class MixturePlan:
     search: Search | None = None
     labels: float | None = None  # mu of the counts of labels, where the features are public
 
+    def to_dict(self) -> dict[str, Any]:
+        """See `Plan`."""
+        search = self.search
+        found = None if search is None else {**asdict(search), "first": asdict(search.first)}
+        return {"rounds": asdict(self.rounds), "search": found, "labels": self.labels}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> "MixturePlan":
+        """The plan that `to_dict` wrote."""
+        target, codes = _target_of(schema)
+        names = [name for name in schema.by_name if name != target]
+        _refuse(schema, names)
+        search = None if content["search"] is None else Search.from_dict(content["search"])
+        _refuse_classes(schema, target, adjacency, search.components if search else None)
+        if (target is None) != (search is not None) or set(content) != {"rounds", "search", "labels"}:
+            raise ValueError("the plan is not of a mixture with this target")
+        classes = codes[target].size if target is not None else (search and search.components) or 1
+        places, rounds = Places.of(schema.by_name, names), Rounds.from_dict(content["rounds"])
+        return cls(places, target, classes, adjacency, rounds, search, content["labels"])
+
+
+def _target_of(schema: Schema) -> tuple[str | None, Mapping[str, Codes]]:
+    """The target if it is a category, and the codes of all columns."""
+    codes = Encoder(schema).columns
+    return (schema.target if schema.target is not None and isinstance(codes[schema.target], Listed) else None), codes
+
+
+def _shares_of_rounds() -> tuple[float, ...]:
+    return (*Tuning.waves, *Tuning.scores, Tuning.probe, *Tuning.last)
+
 
 def plan_mixture(schema: Schema, budget: Budget, adjacency: Adjacency, components: int | None = None) -> MixturePlan:
     """The plan for a table; `components` is how many are wanted where no category parts the records."""
-    codes = Encoder(schema).columns
-    target = schema.target if schema.target is not None and isinstance(codes[schema.target], Listed) else None
+    target, codes = _target_of(schema)
     names = [name for name in schema.by_name if name != target]
     _refuse(schema, names)
     _refuse_classes(schema, target, adjacency, components)
@@ -75,12 +129,13 @@ def plan_mixture(schema: Schema, budget: Budget, adjacency: Adjacency, component
     if target is not None and adjacency == Adjacency.LABEL and schema.public_features:
         return MixturePlan(places, target, codes[target].size, adjacency, Rounds((), (), 0.0, ()), None, budget.mu)
     if target is not None:
-        mus = budget.split(_ROUNDS, _LEAST_MU)
+        mus = budget.split(_shares_of_rounds(), Tuning.least_mu)
         return MixturePlan(places, target, codes[target].size, adjacency, Rounds.of(mus))
-    left = 1 - sum(_SEARCH) - _FIRST
-    shares = (*_SEARCH, *(_FIRST * share for share in _ROUNDS), *(left * share for share in _ROUNDS))
-    mus = budget.split(shares, _LEAST_MU)
-    found, size = len(_SEARCH), len(_ROUNDS)
+    left = 1 - sum(Tuning.search) - Tuning.first
+    rounds = _shares_of_rounds()
+    shares = (*Tuning.search, *(Tuning.first * share for share in rounds), *(left * share for share in rounds))
+    mus = budget.split(shares, Tuning.least_mu)
+    found, size = len(Tuning.search), len(rounds)
     search = Search(mus[: found - 2], mus[found - 2], mus[found - 1], Rounds.of(mus[found : found + size]), components)
     return MixturePlan(places, None, components or 1, adjacency, Rounds.of(mus[found + size :]), search)
 

@@ -20,12 +20,17 @@ from sfumato.fitting.mechanisms.mixture.expectation import expected_score
 from sfumato.fitting.mechanisms.mixture.sampling import draw
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, diagonal_of, smat, svec
 from sfumato.fitting.public_rng import Chance
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import Hampel, Lift
 
-_DIFFERENCE = 1e-6  # of the numerical derivatives
-_LEAST_PRECISION = 1e-2  # caps the sd of a direction that nothing is known of at 10
-_NARROWEST = math.exp(-2)  # variance of a class that is believed, relative to the mode
-_CERTAIN = 0.01  # expected KL below which the mode is the best action to second order
+
+class Tuning(TuningConstants, room="mixture.posterior"):
+    """See `sfumato.fitting.tuning`."""
+
+    difference = 1e-6  # of the numerical derivatives
+    least_precision = 1e-2  # caps the sd of a direction that nothing is known of at 10
+    narrowest = math.exp(-2)  # variance of a class that is believed, relative to the mode
+    certain = 0.01  # expected KL below which the mode is the best action to second order
 
 
 class Score(NamedTuple):
@@ -149,9 +154,9 @@ class ClassPosterior:
     def _system(self) -> tuple[FloatArray, FloatArray, float]:
         """Gauss and Newton's matrix and right-hand side at the present point, and minus the log posterior there."""
         size, d = len(self.laplace), self.dimension
-        moves = _DIFFERENCE * np.eye(size)
+        moves = Tuning.difference * np.eye(size)
         rows, log_sd = self.residuals(self.at(np.concatenate([np.zeros((1, size)), moves])))
-        jacobian = (rows[1:] - rows[0]).T / _DIFFERENCE
+        jacobian = (rows[1:] - rows[0]).T / Tuning.difference
         matrix, side = jacobian.T @ jacobian, -jacobian.T @ rows[0]
         log_det = 2 * np.linalg.slogdet(self.root)[1]
         surprise = 0.5 * rows[0] @ rows[0] - self._tightness * (log_det - 2 * log_sd[0].sum())
@@ -196,7 +201,7 @@ class ClassPosterior:
                 damping *= 8
                 if damping > 1e6:
                     break
-        inverse = np.linalg.inv(matrix + _LEAST_PRECISION * np.eye(len(matrix)))
+        inverse = np.linalg.inv(matrix + Tuning.least_precision * np.eye(len(matrix)))
         self.laplace = (inverse + inverse.T) / 2
 
     def expected_kl(self) -> float:
@@ -251,7 +256,7 @@ class ClassPosterior:
     @property
     def certain(self) -> bool:
         """Whether the mode is all that need be known."""
-        return self.expected_kl() < _CERTAIN
+        return self.expected_kl() < Tuning.certain
 
     def believed(self, roots: FloatArray) -> FloatArray:
         """Roots of covariances that are nowhere much narrower than the mode.
@@ -260,7 +265,7 @@ class ClassPosterior:
         """
         turned = np.matmul(np.linalg.inv(self.root), roots)
         values, vectors = np.linalg.eigh(np.matmul(turned, turned.transpose(0, 2, 1)))
-        believed: FloatArray = self.root @ (vectors * np.sqrt(np.maximum(values, _NARROWEST))[:, None, :])
+        believed: FloatArray = self.root @ (vectors * np.sqrt(np.maximum(values, Tuning.narrowest))[:, None, :])
         return believed
 
     def action(self, draws: Draws) -> Action:

@@ -12,27 +12,36 @@ from sfumato.fitting.mechanisms.mixture.rules import rule_of
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, IntArray
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.public_rng import Chance
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import ByRule, Leaves
 from sfumato.trusted.feature_maps.leaves import DIRECTION_BITS
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 
-_MOST_ROWS = 4000  # to which the mixture is fitted: a bound on time
-_MOST_TIMES = 3  # as many components as classes
-_MOST_LEAVES = 2000
-_LEAST_VARIANCE = 1e-4  # of a component, relative to that of the column
+
+class Tuning(TuningConstants, room="mixture.public_tree"):
+    """See `sfumato.fitting.tuning`."""
+
+    most_rows = 4000  # to which the mixture is fitted: a bound on time
+    most_times = 3  # as many components as classes
+    most_leaves = 2000
+    least_variance = 1e-4  # of a component, relative to that of the column
 
 
 def rule_of_records(records: FloatArray, classes: int, rng: Chance) -> ByRule:
     """The likeliest component of a mixture of all records (records x columns, from 0 to 1); the least BIC decides."""
     centre, spread = records.mean(axis=0), records.std(axis=0)
     scale = np.where(spread > 1e-9, spread, 1.0)
-    few = records if len(records) <= _MOST_ROWS else records[rng.choice(len(records), _MOST_ROWS, replace=False)]
-    filled = Filled((few - centre) / scale, np.ones(len(few)), _LEAST_VARIANCE)
+    few = (
+        records
+        if len(records) <= Tuning.most_rows
+        else records[rng.choice(len(records), Tuning.most_rows, replace=False)]
+    )
+    filled = Filled((few - centre) / scale, np.ones(len(few)), Tuning.least_variance)
     columns = records.shape[1]
     size = 1 + columns + columns * (columns + 1) / 2
     best, worse = np.inf, 0
     found: list[Component] = []
-    for number in range(classes, _MOST_TIMES * classes + 1):
+    for number in range(classes, Tuning.most_times * classes + 1):
         likelihood, components = fitted(filled, number, rng)
         bic = -2 * likelihood * len(few) + size * number * np.log(len(few))
         best, worse, found = (bic, 0, components) if bic < best else (best, worse + 1, found)
@@ -55,7 +64,9 @@ def grown_leaves(places: FloatArray, rule: ByRule, part: IntArray, smallest: flo
     todo = [(np.flatnonzero(part == p), roots, p) for p in range(rule.size)]
     while todo:
         rows, parent, side = todo.pop(0)
-        found = _split(places[:, rows]) if len(rows) >= 2 * smallest and leaves + len(todo) < _MOST_LEAVES else None
+        found = (
+            _split(places[:, rows]) if len(rows) >= 2 * smallest and leaves + len(todo) < Tuning.most_leaves else None
+        )
         if found is None:
             parent[side] = -1 - leaves
             leaves += 1

@@ -4,23 +4,29 @@ Waves find where a class lies and how wide it is; scores look at it through the 
 they improve; shells take over where a class is not Gaussian. The rest is post-processing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
-from sfumato.errors import BundleError
+from sfumato.errors import BundleError, RequestError
 from sfumato.fitting.approx_equal import alike
+from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.mixture.actions import model_of
 from sfumato.fitting.mechanisms.mixture.label_table import release_label_table
 from sfumato.fitting.mechanisms.mixture.plan import MixturePlan, plan_mixture
 from sfumato.fitting.mechanisms.mixture.rounds import Questions, measure_classes
+from sfumato.fitting.mechanisms.mixture.tuning import MIXTURE_TUNING
 from sfumato.fitting.mechanisms.mixture.unlabelled import release_unlabelled
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
 from sfumato.fitting.replay import Record
+from sfumato.fitting.retraining.evidence import TrainingData
+from sfumato.fitting.retraining.fourier_evidence import read_fourier
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import ByTarget
 from sfumato.trusted.measurement import Door, Measurement
-
-__all__ = ["MixturePlan", "plan_mixture", "refit_mixture", "release_mixture"]
+from sfumato.trusted.schema import Schema
 
 
 def release_mixture(door: Door, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
@@ -52,3 +58,45 @@ def refit_mixture(
     if record.left:
         raise BundleError("there are more measurements than the budget asks for; use the version that made the bundle")
     return model
+
+
+class MixtureMechanism(Mechanism):
+    """See the top of this file."""
+
+    name = "mixture"
+    tuning = MIXTURE_TUNING
+
+    def build_plan(
+        self, schema: Schema, budget: Budget, adjacency: Adjacency, settings: Mapping[str, Any]
+    ) -> MixturePlan:
+        """See `Mechanism`."""
+        return plan_mixture(schema, budget, adjacency, settings.get("components"))
+
+    def read_plan(self, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> MixturePlan:
+        """See `Mechanism`."""
+        return MixturePlan.from_dict(content, schema, adjacency)
+
+    def release(self, door: Door, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
+        """See `Mechanism`."""
+        return release_mixture(door, plan, progress)
+
+    def refit(
+        self, measurements: Measurements, plan: MixturePlan, settings: Mapping[str, Any], features: Batch | None = None
+    ) -> GaussianMixture:
+        """See `Mechanism`."""
+        if settings.keys() - {"components"} or (settings and plan.search is None):
+            raise RequestError(f"a mixture has nothing to set, and {', '.join(settings)} was given; see `action`")
+        return refit_mixture(measurements, plan, features)
+
+    def needs_features(self, schema: Schema, adjacency: Adjacency) -> bool:
+        """See `Mechanism`."""
+        return schema.public_features and adjacency == Adjacency.LABEL
+
+    def training_data(self, measurements: Measurements, plan: MixturePlan, schema: Schema) -> TrainingData:
+        """See `Mechanism`."""
+        data = read_fourier(schema, plan.adjacency, measurements)
+        refit_mixture(measurements, plan)
+        return data
+
+
+register_mechanism(MixtureMechanism())

@@ -14,22 +14,28 @@ import numpy as np
 from sfumato.fitting.mechanisms.mixture.coarse import CoarsePosterior
 from sfumato.fitting.mechanisms.mixture.combining import Estimate, bias, combined
 from sfumato.fitting.mechanisms.mixture.design import Kind, designed
-from sfumato.fitting.mechanisms.mixture.plan import RESOLUTION, Rounds
+from sfumato.fitting.mechanisms.mixture.plan import Rounds
+from sfumato.fitting.mechanisms.mixture.plan import Tuning as Planning
 from sfumato.fitting.mechanisms.mixture.posterior import ClassPosterior, Prior, Score
 from sfumato.fitting.mechanisms.mixture.shell_moments import ShellMoments, read_shells, shell_risk
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, root_near_columns
 from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.feature_maps import Hampel, Lift, Parting, Places, Shells, Waves, Whitening
 from sfumato.trusted.feature_maps.bounded_map import UNIT, BoundedMap
 from sfumato.trusted.measurement import Door, Measurement
 from sfumato.trusted.statistics import ClassSums
 
-_LEAST_SD = 2.0**-24  # of a whitening: finer than the steps of a scale
-_ROUGH = 0.05  # expected KL below which the Laplace approximation whitens as well as samples
-_PROBED = 0.5  # a class is probed if the noise of its first shell costs less KL than this
-_CLEARLY = 4.0  # deviations by which shells must contradict a Gaussian
-_WORTH = 0.5  # of the noise of the last rounds that the contradiction must exceed
+
+class Tuning(TuningConstants, room="mixture.rounds"):
+    """See `sfumato.fitting.tuning`."""
+
+    least_sd = 2.0**-24  # of a whitening: finer than the steps of a scale
+    rough = 0.05  # expected KL below which the Laplace approximation whitens as well as samples
+    probed = 0.5  # a class is probed if the noise of its first shell costs less KL than this
+    clearly = 4.0  # deviations by which shells must contradict a Gaussian
+    worth = 0.5  # of the noise of the last rounds that the contradiction must exceed
 
 
 @dataclass(eq=False)
@@ -105,7 +111,7 @@ def measure_classes(questions: Questions, rounds: Rounds, stream: int = 0) -> li
 def measure_coarse(questions: Questions, mus: Sequence[float]) -> list[Prior]:
     """The waves."""
     classes, columns = questions.parting.size, len(questions.places.names)
-    coarse = CoarsePosterior(classes, columns, RESOLUTION)
+    coarse = CoarsePosterior(classes, columns, Planning.resolution)
     for t, mu in enumerate(mus):
         frequencies = coarse.frequencies(first=t == 0)
         weight = frequencies[0].size if questions.adjacency == Adjacency.REPLACE else 1
@@ -126,20 +132,20 @@ def _next_map(questions: Questions, rounds: Rounds, state: ClassState, k: int, t
     deviation = questions.unit / mu
     if state.best is not None:
         return Shells.of(_shell_whitening(state.best.mean, state.best.cov))
-    rough = t == 0 or posterior.expected_kl() <= _ROUGH
+    rough = t == 0 or posterior.expected_kl() <= Tuning.rough
     centre, scale = posterior.whitening(public_chance(stream + 1000 * t + k), rough)
     if probing:
         shells = Shells.of(_shell_whitening(centre, scale))
-        if shell_risk(shells, deviation, posterior.count) < _PROBED:
+        if shell_risk(shells, deviation, posterior.count) < Tuning.probed:
             return shells
     values, vectors = np.linalg.eigh(scale)
-    inverse = (vectors / np.sqrt(np.maximum(values, _LEAST_SD**2))) @ vectors.T
+    inverse = (vectors / np.sqrt(np.maximum(values, Tuning.least_sd**2))) @ vectors.T
     kind: Kind = "lift" if questions.adjacency == Adjacency.REPLACE else "hampel"
     return designed(kind, Whitening.of(inverse, centre), posterior.count, 1 / deviation)
 
 
 def _shell_whitening(centre: FloatArray, scale: FloatArray) -> Whitening:
-    floor = _LEAST_SD**2 * np.eye(len(centre))
+    floor = Tuning.least_sd**2 * np.eye(len(centre))
     inverse = np.linalg.inv(root_near_columns(scale + floor))
     return Whitening.of(np.asarray(inverse, dtype=np.float64), centre)
 
@@ -153,7 +159,7 @@ def _take_shells(
     before = state.best or Estimate.of(state.posterior)
     if probing:
         excess, sd = bias(before, centre, root, moments)
-        clear = excess > _CLEARLY * sd or moments.excess > _CLEARLY
-        if not (clear and excess > _WORTH * shell_risk(one, left, state.posterior.count)):
+        clear = excess > Tuning.clearly * sd or moments.excess > Tuning.clearly
+        if not (clear and excess > Tuning.worth * shell_risk(one, left, state.posterior.count)):
             return
     state.best, state.moments, state.seen_through = combined(before, centre, root, moments), moments, one

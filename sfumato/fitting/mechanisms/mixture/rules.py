@@ -7,9 +7,14 @@ import numpy as np
 from sfumato.fitting.mechanisms.mixture.components import Component
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, IntArray
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import Boxes, ByRule, Whitening
 
-_LEAST_SD = 2.0**-24
+
+class Tuning(TuningConstants, room="mixture.rules"):
+    """See `sfumato.fitting.tuning`."""
+
+    least_sd = 2.0**-24
 
 
 def rule_of_boxes(components: Sequence[Component], boxes: Boxes) -> ByRule:
@@ -32,7 +37,7 @@ def rule_of(gaussians: Gaussians) -> ByRule:
     whitenings, offsets = [], []
     for weight, mean, cov in zip(gaussians.weights, gaussians.means, gaussians.covs, strict=True):
         values, vectors = np.linalg.eigh(cov)
-        root = np.sqrt(np.maximum(values, _LEAST_SD**2))
+        root = np.sqrt(np.maximum(values, Tuning.least_sd**2))
         whitenings.append(Whitening.of((vectors / root) @ vectors.T, mean))
         offsets.append(_offset(float(weight), (vectors * root**2) @ vectors.T))
     return ByRule(tuple(whitenings), tuple(offsets))

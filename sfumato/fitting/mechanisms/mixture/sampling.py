@@ -11,20 +11,25 @@ import numpy as np
 
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
 from sfumato.fitting.public_rng import Chance
+from sfumato.fitting.tuning import TuningConstants
 
 Surprise = Callable[[FloatArray], FloatArray]  # minus the log density of each row, up to a constant
 
-_FEW_PARAMETERS = 40  # up to here importance sampling serves
-_ROUNDS = 4
-_ENOUGH = 0.3  # share of the draws that counts, from which on no better proposal is looked for
-_LEAST = 0.05  # share below which chains take over
-_TEMPERED = 0.1  # share that must count when a proposal is fitted, else the weights are evened out
-_FREEDOM = 8.0  # degrees of the t distribution that draws come from
-_WIDER = 1.2  # than what they are fitted to
-_CHAINS = 16
-_KEPT = 3  # every third state, after a third of the steps
-_BOLDNESS = 0.35  # of a chain's first steps
-_ACCEPTED = 0.3  # share of the steps that the boldness is tuned to
+
+class Tuning(TuningConstants, room="mixture.sampling"):
+    """See `sfumato.fitting.tuning`."""
+
+    few_parameters = 40  # up to here importance sampling serves
+    rounds = 4
+    enough = 0.3  # share of the draws that counts, from which on no better proposal is looked for
+    least = 0.05  # share below which chains take over
+    tempered = 0.1  # share that must count when a proposal is fitted, else the weights are evened out
+    freedom = 8.0  # degrees of the t distribution that draws come from
+    wider = 1.2  # than what they are fitted to
+    chains = 16
+    kept = 3  # every third state, after a third of the steps
+    boldness = 0.35  # of a chain's first steps
+    accepted = 0.3  # share of the steps that the boldness is tuned to
 
 
 class Weighted(NamedTuple):
@@ -37,17 +42,17 @@ class Weighted(NamedTuple):
 def draw(surprise: Surprise, covariance: FloatArray, rng: Chance, size: int) -> Weighted:
     """About `size` draws. The density's normal approximation has mean 0 and this covariance."""
     middle, factor = np.zeros(len(covariance)), _root(covariance)
-    if len(covariance) <= _FEW_PARAMETERS:
-        for _ in range(_ROUNDS):
-            theta, proposal = _student(middle, _WIDER * factor, rng, size)
+    if len(covariance) <= Tuning.few_parameters:
+        for _ in range(Tuning.rounds):
+            theta, proposal = _student(middle, Tuning.wider * factor, rng, size)
             log_weights = proposal - surprise(theta)
             weights = _normalised(log_weights)
-            if _effective(weights) > _ENOUGH * size:
+            if _effective(weights) > Tuning.enough * size:
                 break
-            even = _tempered(log_weights, max(_TEMPERED * size, 2.5 * len(middle)))
+            even = _tempered(log_weights, max(Tuning.tempered * size, 2.5 * len(middle)))
             middle = even @ theta
             factor = _root((even[:, None] * (theta - middle)).T @ (theta - middle))
-        if _effective(weights) > _LEAST * size:
+        if _effective(weights) > Tuning.least * size:
             return Weighted(weights, theta)
     return _chains(surprise, middle, factor, rng, size)
 
@@ -60,10 +65,10 @@ def _student(middle: FloatArray, factor: FloatArray, rng: Chance, size: int) -> 
     """Draws of a multivariate t, and minus its log density at each up to a constant."""
     parameters = len(middle)
     normal = rng.standard_normal((size, parameters))
-    stretch = rng.chisquare(_FREEDOM, size) / _FREEDOM
+    stretch = rng.chisquare(Tuning.freedom, size) / Tuning.freedom
     distance = (normal**2).sum(1) / stretch
     theta = middle + (normal / np.sqrt(stretch)[:, None]) @ factor.T
-    return theta, 0.5 * (_FREEDOM + parameters) * np.log1p(distance / _FREEDOM)
+    return theta, 0.5 * (Tuning.freedom + parameters) * np.log1p(distance / Tuning.freedom)
 
 
 def _normalised(log_weights: FloatArray) -> FloatArray:
@@ -91,24 +96,24 @@ def _tempered(log_weights: FloatArray, least: float) -> FloatArray:
 
 def _chains(surprise: Surprise, middle: FloatArray, factor: FloatArray, rng: Chance, size: int) -> Weighted:
     """Preconditioned Crank and Nicolson's chains; their boldness is tuned while they forget where they began."""
-    shape = (_CHAINS, len(middle))
-    steps = -(-3 * _KEPT * size // (2 * _CHAINS))
+    shape = (Tuning.chains, len(middle))
+    steps = -(-3 * Tuning.kept * size // (2 * Tuning.chains))
 
     def excess(normal: FloatArray) -> FloatArray:
         """Surprise beyond that of the normal approximation, which the steps leave as it is."""
         beyond: FloatArray = surprise(middle + normal @ factor.T) - 0.5 * (normal**2).sum(1)
         return beyond
 
-    state, beta, kept = rng.standard_normal(shape), _BOLDNESS, []
+    state, beta, kept = rng.standard_normal(shape), Tuning.boldness, []
     level = excess(state)
     for step in range(steps):
         proposed = np.sqrt(1 - beta**2) * state + beta * rng.standard_normal(shape)
         proposed_level = excess(proposed)
-        accepted = np.log(rng.random(_CHAINS)) < level - proposed_level
+        accepted = np.log(rng.random(Tuning.chains)) < level - proposed_level
         state[accepted], level[accepted] = proposed[accepted], proposed_level[accepted]
         if step < steps // 3:
-            beta = float(np.clip(beta * np.exp(0.15 * (accepted.mean() - _ACCEPTED)), 0.02, 0.7))
-        elif step % _KEPT == 0:
+            beta = float(np.clip(beta * np.exp(0.15 * (accepted.mean() - Tuning.accepted)), 0.02, 0.7))
+        elif step % Tuning.kept == 0:
             kept.append(middle + state @ factor.T)
     theta = np.concatenate(kept)
     return Weighted(np.full(len(theta), 1 / len(theta)), theta)

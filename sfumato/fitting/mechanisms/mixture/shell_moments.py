@@ -13,11 +13,18 @@ from scipy.stats import chi2
 
 from sfumato.fitting.mechanisms.mixture.shrinkage import filtered, shrink_matrix, shrink_vector
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, IntArray, smat
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import Shells
 
-_TYPICAL = 1.35  # t of a record of an outer shell, in units of the shell's inner edge
-_NEXT, _NEAR, _FAR = 1.5, 2.0, 5.0  # z-scores from which shell 2, a shell next to a kept one, and any shell is kept
-_NOTHING = 1e-6
+
+class Tuning(TuningConstants, room="mixture.shell_moments"):
+    """See `sfumato.fitting.tuning`."""
+
+    typical = 1.35  # t of a record of an outer shell, in units of the shell's inner edge
+    next = 1.5  # z-scores from which shell 2, a shell next to a kept one, and any shell is kept
+    near = 2.0
+    far = 5.0
+    nothing = 1e-6
 
 
 @dataclass(frozen=True)
@@ -96,7 +103,7 @@ def read_shells(one: Shells, value: FloatArray, deviation: float, count: float, 
         np.maximum(spreads[on], counts[on] * np.maximum(inner[on], 0.05 * edges[0])),
         edges[on],
     )
-    filled = beyond[1] > _NOTHING * spreads.sum()
+    filled = beyond[1] > Tuning.nothing * spreads.sum()
     shapes, shape_noise = _shapes(raw, on, spreads, edges, beyond[1] * filled)
     directions, mean_noise = _directions(one, raw, on, counts, spreads, np.sqrt(beyond.prod()) * filled)
     if filled:  # a filled shell looks like the outermost measured one
@@ -123,7 +130,7 @@ def _doubt(one: Shells, raw: _Raw, shells: int, total: float, level: float) -> V
 def _z_scores(one: Shells, raw: _Raw, expected: FloatArray) -> FloatArray:
     """How far the content of each shell is from that of a Gaussian class; count and sum of t weighed together."""
     edges = np.array(one.edges)
-    typical = np.concatenate([[edges[0] * np.sqrt(0.5)], edges[:-1] * _TYPICAL])
+    typical = np.concatenate([[edges[0] * np.sqrt(0.5)], edges[:-1] * Tuning.typical])
     by_count = np.full(len(edges), (one.g / raw.noise) ** 2)
     by_spread = (typical / (raw.noise * np.sqrt(one.dimension) * edges)) ** 2
     estimate = (by_count * raw.count + by_spread * raw.spread / typical) / (by_count + by_spread)
@@ -135,8 +142,8 @@ def _kept(z_score: FloatArray) -> int:
     """How many shells are read, from the inside out; a gap of one is allowed before a shell with too much in it."""
     last = 0
     for j, z in enumerate(z_score[1:], start=1):
-        near = abs(z) > (_NEXT if j == 1 else _NEAR) and last >= j - (1 if z < 0 else 2)
-        if z > _FAR or near:
+        near = abs(z) > (Tuning.next if j == 1 else Tuning.near) and last >= j - (1 if z < 0 else 2)
+        if z > Tuning.far or near:
             last = j
     return last + 1
 

@@ -9,12 +9,17 @@ from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import Draws, GaussianMixture
 from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import ByRule
 
-_DRAWS = 20_000
-_STEPS = 8
-_STREAM = 800_000
-_LEAST_SHARE = 20.0 / _DRAWS  # of the draws that a part must get to be compared
+
+class Tuning(TuningConstants, room="mixture.truncation"):
+    """See `sfumato.fitting.tuning`."""
+
+    draws = 20_000
+    steps = 8
+    stream = 800_000
+    least_share = 20.0 / draws  # of the draws that a part must get to be compared
 
 
 def uncut(model: GaussianMixture, rule: ByRule) -> GaussianMixture:
@@ -38,18 +43,18 @@ def uncut(model: GaussianMixture, rule: ByRule) -> GaussianMixture:
 
 def _matched(measured: Gaussians, rule: ByRule) -> Gaussians:
     """By steps: the model is moved by how far its cut parts are from the measured ones."""
-    now, normal = measured, public_chance(_STREAM).standard_normal((_DRAWS, measured.means.shape[1]))
-    spread = (np.arange(_DRAWS) + 0.5) / _DRAWS
-    for _ in range(_STEPS):
+    now, normal = measured, public_chance(Tuning.stream).standard_normal((Tuning.draws, measured.means.shape[1]))
+    spread = (np.arange(Tuning.draws) + 0.5) / Tuning.draws
+    for _ in range(Tuning.steps):
         component = np.searchsorted(np.cumsum(now.weights), spread).clip(max=len(now.weights) - 1)
         points = now.means[component] + np.einsum("nab,nb->na", now.roots[component], normal)
         part = chosen_by(rule, points)
         weights, means, covs = now.weights.copy(), now.means.copy(), now.covs.copy()
         for k in range(len(weights)):
             mine = points[part == k]
-            if len(mine) < max(_LEAST_SHARE * _DRAWS, 2 * points.shape[1] + 2):
+            if len(mine) < max(Tuning.least_share * Tuning.draws, 2 * points.shape[1] + 2):
                 continue
-            weights[k] *= np.clip(measured.weights[k] / (len(mine) / _DRAWS), 0.5, 2.0)
+            weights[k] *= np.clip(measured.weights[k] / (len(mine) / Tuning.draws), 0.5, 2.0)
             turn = _affine(np.cov(mine.T).reshape(covs[k].shape), measured.covs[k])
             covs[k] = turn @ covs[k] @ turn.T
             means[k] += measured.means[k] - mine.mean(0)

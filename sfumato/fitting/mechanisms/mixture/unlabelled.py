@@ -23,16 +23,23 @@ from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
 from sfumato.fitting.mechanisms.mixture.truncation import uncut
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
 from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.encoding import Measured
 from sfumato.trusted.feature_maps import Boxes, ByRule, Shells, Whitening
 from sfumato.trusted.measurement import Door
 
-_AXES = 3  # along which boxes are cut, at most
-_REACH = 3.0  # standard deviations to either side
-_FEWEST_BOXES, _MOST_BOXES = 64, 4096
-_RECORDS_PER_BOX = 2.0  # noise deviations that a box would hold if all held equally many
-_LEAST_SPREAD = 1e-3  # of a principal axis, relative to the widest
-_STREAM, _SECOND = 700_000, 100_000
+
+class Tuning(TuningConstants, room="mixture.unlabelled"):
+    """See `sfumato.fitting.tuning`."""
+
+    axes = 3  # along which boxes are cut, at most
+    reach = 3.0  # standard deviations to either side
+    fewest_boxes = 64
+    most_boxes = 4096
+    records_per_box = 2.0  # noise deviations that a box would hold if all held equally many
+    least_spread = 1e-3  # of a principal axis, relative to the widest
+    stream = 700_000
+    second = 100_000
 
 
 def release_unlabelled(
@@ -48,7 +55,7 @@ def release_unlabelled(
     rule = rule_of(first.actions["mixture"])
     progress("measuring them again, each record where it belongs")
     second = questions.parted(rule)
-    return uncut(model_of(measure_classes(second, plan.rounds, _SECOND), scales, None), rule)
+    return uncut(model_of(measure_classes(second, plan.rounds, Tuning.second), scales, None), rule)
 
 
 def _found(questions: Questions, search: Search) -> ByRule:
@@ -58,7 +65,7 @@ def _found(questions: Questions, search: Search) -> ByRule:
     asked, values, noise = questions.ask([boxes], search.boxes)
     seen = asked.maps[0]
     assert isinstance(seen, Boxes)  # noqa: S101 - the door answers what it was asked
-    side, rng = 2 * seen.reach / seen.cells, public_chance(_STREAM)
+    side, rng = 2 * seen.reach / seen.cells, public_chance(Tuning.stream)
     components = find_components(seen.centres, values[0][:, 0], noise, side, search.components, rng)
     return rule_of_boxes(components, seen)
 
@@ -71,15 +78,17 @@ def _boxes(questions: Questions, prior: Prior, search: Search) -> Boxes:
     assert isinstance(seen, Shells)  # noqa: S101 - the door answers what it was asked
     moments = read_shells(seen, values[0], noise, prior.count, prior.count_sd)
     matrix, centre = _principal(seen.whitening, moments.mean, moments.cov)
-    axes = min(_AXES, len(matrix))
-    wanted = np.clip(prior.count / (_RECORDS_PER_BOX * questions.unit / search.boxes), _FEWEST_BOXES, _MOST_BOXES)
-    return Boxes(Whitening.of(matrix, centre), axes, int(wanted ** (1 / axes) + 1e-9), _REACH)
+    axes = min(Tuning.axes, len(matrix))
+    wanted = np.clip(
+        prior.count / (Tuning.records_per_box * questions.unit / search.boxes), Tuning.fewest_boxes, Tuning.most_boxes
+    )
+    return Boxes(Whitening.of(matrix, centre), axes, int(wanted ** (1 / axes) + 1e-9), Tuning.reach)
 
 
 def _principal(whitening: Whitening, mean: FloatArray, cov: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The map to principal axes of the columns' correlation, widest first, each of unit spread; and its centre."""
     sd = np.sqrt(np.diag(cov))
     values, vectors = np.linalg.eigh(cov / np.outer(sd, sd))
-    spread = np.sqrt(np.maximum(values[::-1], _LEAST_SPREAD**2 * values[-1]))
+    spread = np.sqrt(np.maximum(values[::-1], Tuning.least_spread**2 * values[-1]))
     axes = (vectors.T[::-1] / sd) / spread[:, None]
     return axes @ whitening.exact_matrix, whitening.exact_centre + whitening.inverse @ mean

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.slices.plan import SlicesPlan
-from sfumato.fitting.mechanisms.tables.one_way import OneWay, OneWays
 from sfumato.fitting.public_rng import Chance, orthonormal, public_chance
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.budget import noise_scale
 from sfumato.trusted.measurement import Door
 from sfumato.trusted.statistics import Slices
@@ -20,13 +21,18 @@ from sfumato.trusted.statistics import Slices
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_DIRECTIONS = 32
-_FEWEST_BINS, _MOST_BINS = 4, 32
-_HOLDS = 4.0  # noise deviations that an average bin of a class should hold
-_STEP = 2.0**-12  # of a place on a direction, whose records have a variance of about 1
-_RAREST = 0.02  # share below which a value of a category is not stretched further
-_DRAWN = 1 << 14  # records of independent columns, which place the bins
-_STREAM = 23
+
+class Tuning(TuningConstants, room="slices.directions"):
+    """See `sfumato.fitting.tuning`."""
+
+    directions = 32
+    fewest_bins = 4
+    most_bins = 32
+    holds = 4.0  # noise deviations that an average bin of a class should hold
+    step = 2.0**-12  # of a place on a direction, whose records have a variance of about 1
+    rarest = 0.02  # share below which a value of a category is not stretched further
+    drawn = 1 << 14  # records of independent columns, which place the bins
+    stream = 23
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,17 +54,17 @@ def measure_directions(door: Door, plan: SlicesPlan, one_way: OneWays) -> AlongD
     """Ask for them, on bins of about equal count if the columns were independent, as many as the noise allows."""
     if plan.mu_directions is None:
         return None
-    columns, target = list(one_way.columns.values()), plan.tables.target
-    rng = public_chance(_STREAM)
+    columns, target = list(one_way.columns.values()), plan.target
+    rng = public_chance(Tuning.stream)
     places = _places(rng, columns)
-    classes = None if target is None else plan.tables.grids[target].merged(one_way.classes.groups)
+    classes = None if target is None else plan.grids[target].merged(one_way.classes.groups)
     grids = {name: column.grid.merged(column.groups) for name, column in one_way.columns.items()}
 
     def asked(ends: NDArray[np.int32]) -> Slices:
         return Slices(grids, places, ends, target, classes)
 
     drawn = _independent(rng, columns, places)
-    sensitivity = asked(np.zeros((_DIRECTIONS, 1), dtype=np.int32)).sensitivity(plan.tables.adjacency)
+    sensitivity = asked(np.zeros((Tuning.directions, 1), dtype=np.int32)).sensitivity(plan.adjacency)
     bins = _bins(one_way, noise_scale(sensitivity, plan.mu_directions))
     cuts = np.ceil(np.arange(1, bins) * len(drawn) / bins).astype(np.int64)
     drawn.sort(axis=0)
@@ -66,9 +72,9 @@ def measure_directions(door: Door, plan: SlicesPlan, one_way: OneWays) -> AlongD
     answered = measured.statistic
     assert isinstance(answered, Slices)  # noqa: S101 - the door answers what it was asked, but for last digits
     return AlongDirections(
-        answered.places.astype(np.float64) * _STEP,
-        answered.ends.astype(np.float64) * _STEP,
-        drawn[[0, -1]].T.astype(np.float64) * _STEP,
+        answered.places.astype(np.float64) * Tuning.step,
+        answered.ends.astype(np.float64) * Tuning.step,
+        drawn[[0, -1]].T.astype(np.float64) * Tuning.step,
         answered.split(measured.values.astype(float)),
         measured.sigma,
     )
@@ -80,7 +86,7 @@ def _blocks(columns: list[OneWay]) -> list[FloatArray]:
     for column in columns:
         p = _pooled(column)
         n = column.ordered
-        alone = np.diag(1 / np.sqrt(len(p) * np.maximum(p, _RAREST)))[n:]
+        alone = np.diag(1 / np.sqrt(len(p) * np.maximum(p, Tuning.rarest)))[n:]
         rank = (np.cumsum(p[:n]) - p[:n] / 2) / max(p[:n].sum(), 1e-12)
         number = np.append(np.sqrt(12) * (rank - 0.5), np.zeros(len(p) - n))[None]
         blocks.append(np.concatenate((number, alone)) if n else alone)
@@ -92,7 +98,7 @@ def _places(rng: Chance, columns: list[OneWay]) -> NDArray[np.int32]:
     blocks = _blocks(columns)
     frames = np.split(_frames(rng, sum(map(len, blocks))), np.cumsum([len(block) for block in blocks])[:-1], axis=1)
     places = [part @ block for part, block in zip(frames, blocks, strict=True)]
-    whole: NDArray[np.int32] = np.rint(np.concatenate(places, axis=1) / _STEP).astype(np.int32)
+    whole: NDArray[np.int32] = np.rint(np.concatenate(places, axis=1) / Tuning.step).astype(np.int32)
     return whole
 
 
@@ -106,23 +112,23 @@ def _pooled(column: OneWay) -> FloatArray:
 def _frames(rng: Chance, width: int) -> FloatArray:
     """Directions x coordinates: uniform orthonormal frames, one after the other."""
     frames: list[FloatArray] = []
-    while sum(map(len, frames)) < _DIRECTIONS:
-        frames.append(orthonormal(rng, width, min(width, _DIRECTIONS)).T)
-    return np.concatenate(frames)[:_DIRECTIONS]
+    while sum(map(len, frames)) < Tuning.directions:
+        frames.append(orthonormal(rng, width, min(width, Tuning.directions)).T)
+    return np.concatenate(frames)[: Tuning.directions]
 
 
 def _independent(rng: Chance, columns: list[OneWay], places: NDArray[np.int32]) -> IntArray:
     """The places of records whose columns have nothing to do with each other: records x directions."""
-    found = np.zeros((_DRAWN, len(places)), dtype=np.int64)
+    found = np.zeros((Tuning.drawn, len(places)), dtype=np.int64)
     start = 0
     for column in columns:
         ends = np.cumsum(_pooled(column))
-        group = np.searchsorted(ends / ends[-1], rng.random(_DRAWN), side="right").clip(max=len(ends) - 1)
+        group = np.searchsorted(ends / ends[-1], rng.random(Tuning.drawn), side="right").clip(max=len(ends) - 1)
         found += places[:, start + group].T
         start += len(ends)
     return found
 
 
 def _bins(one_way: OneWays, sigma: float) -> int:
-    held = one_way.size / (one_way.classes.count * _HOLDS * sigma)
-    return int(np.clip(held, _FEWEST_BINS, _MOST_BINS))
+    held = one_way.size / (one_way.classes.count * Tuning.holds * sigma)
+    return int(np.clip(held, Tuning.fewest_bins, Tuning.most_bins))

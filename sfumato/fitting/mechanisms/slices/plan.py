@@ -1,29 +1,38 @@
 """What `slices` will ask and what each question may spend: a function of schema, budget and adjacency alone."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 from sfumato.fitting.generators.training import torch_or_error
-from sfumato.fitting.mechanisms.tables.plan import TablesPlan, plan_tables
+from sfumato.fitting.mechanisms.counts.plan import CountsPlan, geometry_of
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.schema import Schema
 
-_TARGET = 0.05  # share of mu squared for the histogram that cuts a numeric target into classes
-_AXES = 0.40  # of what is left, as are the others
-_PAIRS = 0.45
-_DIRECTIONS = 0.15
+
+class Tuning(TuningConstants, room="slices.plan"):
+    """See `sfumato.fitting.tuning`."""
+
+    target = 0.05  # share of mu squared for the histogram that cuts a numeric target into classes
+    axes = 0.40  # of what is left, as are the others
+    pairs = 0.45
+    directions = 0.15
 
 
 @dataclass(frozen=True)
-class SlicesPlan:
-    """The questions in order: target (if numeric), the axes, pairs of axes, random directions; each with its mu.
+class SlicesPlan(CountsPlan):
+    """Counts along the axes and pairs of axes, then along random directions; each with its mu.
 
     The slice of a record along an axis is the cell of one column, that along two axes of which one is stretched beyond
     the other's range is the cell of both: tables of one and two columns are slices too, and are counted as such.
     """
 
-    tables: TablesPlan
     mu_directions: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Plan`."""
+        return {**super().to_dict(), "mu_directions": self.mu_directions}
 
 
 def plan_slices(schema: Schema, budget: Budget, adjacency: Adjacency) -> SlicesPlan:
@@ -32,19 +41,26 @@ def plan_slices(schema: Schema, budget: Budget, adjacency: Adjacency) -> SlicesP
     Without torch it is refused here, before anything is spent.
     """
     torch_or_error()
-    tables = plan_tables(schema, budget, adjacency)
-    several = tables.mu_pairs is not None
-    shares = {"axes": _AXES, "pairs": _PAIRS * several, "directions": _DIRECTIONS * several}
-    numeric = tables.mu_target is not None
-    left = (1 - _TARGET * numeric) / sum(shares.values())
-    parts = {"target": _TARGET * numeric} | {name: share * left for name, share in shares.items()}
+    found = geometry_of(schema)
+    shares = {
+        "axes": Tuning.axes,
+        "pairs": Tuning.pairs * (found.pairs > 0),
+        "directions": Tuning.directions * (found.pairs > 0),
+    }
+    left = (1 - Tuning.target * found.numeric) / sum(shares.values())
+    parts = {"target": Tuning.target * found.numeric} | {name: share * left for name, share in shares.items()}
     asked = [name for name, share in parts.items() if share > 0]
     mu = dict(zip(asked, budget.split([parts[name] for name in asked]), strict=True))
-    tables = replace(
-        tables,
+    return SlicesPlan(
+        codes=found.codes,
+        grids=found.grids,
+        features=schema.features,
+        target=schema.target,
+        adjacency=adjacency,
         mu_target=mu.get("target"),
         mu_one_way=mu["axes"],
         mu_pairs=mu.get("pairs"),
-        mu_steps=(),
+        labelled=found.labelled,
+        pair_features=found.pair_features,
+        mu_directions=mu.get("directions"),
     )
-    return SlicesPlan(tables, mu.get("directions"))

@@ -11,47 +11,88 @@ from typing import Any
 
 from sfumato.errors import RequestError
 from sfumato.fitting.approx_equal import alike
+from sfumato.fitting.mechanisms.counts.one_way import cut_target, measure_one_way
+from sfumato.fitting.mechanisms.counts.pairs import measure_pairs
+from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.slices.directions import measure_directions
-from sfumato.fitting.mechanisms.slices.evidence import evidence_of
-from sfumato.fitting.mechanisms.slices.fitting import SETTINGS, Seen, fitted
 from sfumato.fitting.mechanisms.slices.plan import SlicesPlan, plan_slices
-from sfumato.fitting.mechanisms.tables.one_way import cut_target, measure_one_way
-from sfumato.fitting.mechanisms.tables.pairs import measure_pairs
+from sfumato.fitting.mechanisms.slices.tuning import SLICES_TUNING
 from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.replay import Record
+from sfumato.fitting.retraining.evidence import TrainingData, evidence_of
+from sfumato.fitting.retraining.fit import SETTINGS, fit_generator
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.encoding import Batch
 from sfumato.trusted.measurement import Door, Measurement
-
-__all__ = ["SlicesPlan", "again", "plan_slices", "refit_slices", "release_slices"]
+from sfumato.trusted.schema import Schema
 
 
 def release_slices(door: Door, plan: SlicesPlan, progress: Callable[[str], None]) -> TableMixture:
     """Measure three times, then fit. After the measurements all is post-processing."""
-    seen = measured(door, plan, progress)
+    seen = measure_slices(door, plan, progress)
     progress("training a generator on what came out")
-    return fitted(seen, {})
+    return fit_generator(seen, {})
 
 
 def refit_slices(measurements: tuple[Measurement, ...], plan: SlicesPlan, settings: Mapping[str, Any]) -> TableMixture:
     """Train anew on what was once released. Every question must be the one that schema and budget ask for."""
     if unknown := settings.keys() - SETTINGS.keys():
         raise RequestError(f"slices have no {', '.join(sorted(unknown))} to set; see `retrain`")
-    return fitted(again(measurements, plan), settings)
+    return fit_generator(read_slices(measurements, plan), settings)
 
 
-def again(measurements: tuple[Measurement, ...], plan: SlicesPlan) -> Seen:
+def read_slices(measurements: tuple[Measurement, ...], plan: SlicesPlan) -> TrainingData:
     """What was once released, all of it."""
     record = Record(measurements, alike)
-    seen = measured(record, plan)
+    seen = measure_slices(record, plan)
     record.must_be_left(())
     return seen
 
 
-def measured(door: Door, plan: SlicesPlan, progress: Callable[[str], None] = lambda _: None) -> Seen:
+def measure_slices(door: Door, plan: SlicesPlan, progress: Callable[[str], None] = lambda _: None) -> TrainingData:
     """All that is asked: the axes, pairs of axes, random directions."""
     progress("counting along every axis behind the door")
-    one_way = measure_one_way(door, plan.tables, cut_target(door, plan.tables))
+    one_way = measure_one_way(door, plan, cut_target(door, plan))
     progress("counting along every two axes behind the door")
-    pairs = measure_pairs(door, plan.tables, one_way)
+    pairs = measure_pairs(door, plan, one_way)
     progress("counting along random directions behind the door")
     along = measure_directions(door, plan, one_way)
-    return Seen(plan.tables, one_way, evidence_of(one_way, pairs, along) if one_way.columns else None, pairs)
+    return TrainingData(plan, one_way, evidence_of(one_way, pairs, along) if one_way.columns else None, pairs)
+
+
+class SlicesMechanism(Mechanism):
+    """See the top of this file."""
+
+    name = "slices"
+    tuning = SLICES_TUNING
+
+    def build_plan(
+        self, schema: Schema, budget: Budget, adjacency: Adjacency, settings: Mapping[str, Any]
+    ) -> SlicesPlan:
+        """See `Mechanism`."""
+        del settings  # they are of the fit
+        return plan_slices(schema, budget, adjacency)
+
+    def read_plan(self, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> SlicesPlan:
+        """See `Mechanism`."""
+        return SlicesPlan.from_dict(content, schema, adjacency)
+
+    def release(self, door: Door, plan: SlicesPlan, progress: Callable[[str], None]) -> TableMixture:
+        """See `Mechanism`."""
+        return release_slices(door, plan, progress)
+
+    def refit(
+        self, measurements: Measurements, plan: SlicesPlan, settings: Mapping[str, Any], features: Batch | None = None
+    ) -> TableMixture:
+        """See `Mechanism`."""
+        del features
+        return refit_slices(measurements, plan, settings)
+
+    def training_data(self, measurements: Measurements, plan: SlicesPlan, schema: Schema) -> TrainingData:
+        """See `Mechanism`."""
+        del schema
+        return read_slices(measurements, plan)
+
+
+register_mechanism(SlicesMechanism())

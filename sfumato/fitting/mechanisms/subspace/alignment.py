@@ -22,13 +22,19 @@ from sfumato.fitting.mechanisms.subspace.latent import in_all_directions, measur
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan, UprightShares
 from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray, left_over, signed
 from sfumato.fitting.models.subspace.alignment import UprightModel
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import Upright
 from sfumato.trusted.feature_maps.alignment import MOVES, Frame, Moves
 from sfumato.trusted.measurement import Door
 
-_TOLD_APART = 1.0  # noise of a class covariance along its own directions: pictures are drawn well from noisy ones
-_LEAST_MOVE = 1e-5  # a variance, on a scale from 0 to 1
-_LEAST_SPREAD, _MOST_SPREAD = 1 / 14, 1 / 3  # of a side, to one side of the ink's middle
+
+class Tuning(TuningConstants, room="subspace.alignment"):
+    """See `sfumato.fitting.tuning`."""
+
+    told_apart = 1.0  # noise of a class covariance along its own directions: pictures are drawn well from noisy ones
+    least_move = 1e-5  # a variance, on a scale from 0 to 1
+    least_spread = 1 / 14  # of a side, to one side of the ink's middle
+    most_spread = 1 / 3
 
 
 def frame_of(average: FloatArray, *, still: bool) -> Frame:
@@ -43,9 +49,9 @@ def frame_of(average: FloatArray, *, still: bool) -> Frame:
     down, across = down - y, across - x
     yy, xx = float(ink.sum(axis=1) @ down**2) / mass, float(ink.sum(axis=0) @ across**2) / mass
     slant = float(np.clip(float(down @ ink @ across) / mass / max(yy, 1e-9), -1, 1))
-    height = float(np.clip(math.sqrt(yy), _LEAST_SPREAD * high, _MOST_SPREAD * high))
+    height = float(np.clip(math.sqrt(yy), Tuning.least_spread * high, Tuning.most_spread * high))
     width = math.sqrt(max(xx - slant * slant * yy, 0.0))
-    width = float(np.clip(width, _LEAST_SPREAD * wide, _MOST_SPREAD * wide))
+    width = float(np.clip(width, Tuning.least_spread * wide, Tuning.most_spread * wide))
     return Frame(high, wide, still, dark, x, y, slant, width, height)
 
 
@@ -58,7 +64,7 @@ def measured_upright(
     means = measured_means(door, plan, counts, (upright, middle), (mu.norms, mu.means)).values
     moment = measured_moment(door, plan, counts, (upright, means), (mu.class_norms, mu.scatter))
     inner = SecondMoment(moment.matrix[:pixels, :pixels], moment.noise)
-    shapes = subspace_of(inner, counts, means[:, :pixels], told_apart(counts, mu.class_scatter, _TOLD_APART))
+    shapes = subspace_of(inner, counts, means[:, :pixels], told_apart(counts, mu.class_scatter, Tuning.told_apart))
     means[:, pixels:], moved = _moves(door, plan, mu, counts, frame)
     subspace = together(shapes, moved)
     view = own_view(upright, plan, means, subspace)
@@ -90,7 +96,7 @@ def _moves(
     means = measured_means(door, plan, counts, (alone, middle), (mu.move_norms, mu.move_means)).values
     moment = measured_moment(door, plan, counts, (alone, means), (mu.move_class_norms, mu.move_scatter))
     variances, axes = np.linalg.eigh(moment.matrix)
-    deviations = np.sqrt(np.maximum(variances, max(2 * moment.noise, _LEAST_MOVE)))
+    deviations = np.sqrt(np.maximum(variances, max(2 * moment.noise, Tuning.least_move)))
     kept = 0 if frame.still else MOVES
     axes, deviations = signed(axes)[:, :kept], deviations[:kept]
     return means, Subspace(axes / deviations, axes * deviations, kept, np.full(kept, MOVE))

@@ -6,8 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray
+from sfumato.fitting.tuning import TuningConstants
 
-_LEAST_VARIANCE, _MOST_RAISED = 0.05, 0.5  # along a whitened direction; to what noise may raise it
+
+class Tuning(TuningConstants, room="subspace.classes"):
+    """See `sfumato.fitting.tuning`."""
+
+    least_variance = 0.05  # along a whitened direction; to what noise may raise it
+    most_raised = 0.5
 
 
 class Counts(NamedTuple):
@@ -68,7 +74,9 @@ def shrunk_covariances(noisy: FloatArray, noise: FloatArray, weights: FloatArray
         expected = deviation**2 * len(pooled) ** 2
         gain = max(0.0, 1 - expected / max(float((apart * apart).sum()), 1e-300))
         edge = 2 * deviation * math.sqrt(len(pooled))
-        found[place] = _floored(pooled + gain * apart, float(np.clip(edge / 2, _LEAST_VARIANCE, _MOST_RAISED)))
+        found[place] = _floored(
+            pooled + gain * apart, float(np.clip(edge / 2, Tuning.least_variance, Tuning.most_raised))
+        )
     return found
 
 

@@ -5,14 +5,20 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.feature_maps import View
 from sfumato.trusted.measurement import Door
 from sfumato.trusted.statistics import Distances
 
-_CELLS, _ABOVE_NOISE = (6, 96), 3.0  # at least and at most; deviations of noise that a cell of an even spread has
-_TOLD_APART = 2.0  # deviations that the records beyond a distance must have to be believed
-_ONE_SIDED = 0.7  # how much of what is pulled back, at most, goes to one side: skewed records pull their mean along
+
+class Tuning(TuningConstants, room="subspace.clipping_radius"):
+    """See `sfumato.fitting.tuning`."""
+
+    cells = (6, 96)  # at least and at most; deviations of noise that a cell of an even spread has
+    above_noise = 3.0
+    told_apart = 2.0  # deviations that the records beyond a distance must have to be believed
+    one_sided = 0.7  # how much of what is pulled back, at most, goes to one side: skewed records pull their mean along
 
 
 class Reach(NamedTuple):
@@ -59,7 +65,7 @@ class Spread(NamedTuple):
         candidates = [self.reach(end) for end in self._ends]
         taken = [float(self._weights @ np.maximum(self.distances - one.radius, 0.0)) for one in candidates]
         losses = [
-            ((noise * one.radius) ** 2 + (_ONE_SIDED * max(away, 0.0)) ** 2) / one.move**2
+            ((noise * one.radius) ** 2 + (Tuning.one_sided * max(away, 0.0)) ** 2) / one.move**2
             for one, away in zip(candidates, taken, strict=True)
         ]
         return candidates[int(np.argmin(losses))]
@@ -78,7 +84,7 @@ def without_noisy_tail(counts: FloatArray, noise: float) -> FloatArray:
     a few far records.
     """
     beyond = np.cumsum(counts[::-1])[::-1]
-    told = beyond > _TOLD_APART * noise * np.sqrt(np.arange(len(counts), 0, -1))
+    told = beyond > Tuning.told_apart * noise * np.sqrt(np.arange(len(counts), 0, -1))
     last = int(np.flatnonzero(told)[-1]) if told.any() else -1
     return np.where(np.arange(len(counts)) <= last, counts, 0.0)
 
@@ -86,7 +92,7 @@ def without_noisy_tail(counts: FloatArray, noise: float) -> FloatArray:
 def measured_spread(door: Door, view: View, adjacency: Adjacency, records: float, mu: float, farthest: float) -> Spread:
     """As many cells are counted as stand above their noise if records were spread over them evenly."""
     noise = Distances(view, (1.0,)).sensitivity(adjacency) / mu
-    cells = int(np.clip(records / (_ABOVE_NOISE * noise), *_CELLS))
+    cells = int(np.clip(records / (Tuning.above_noise * noise), *Tuning.cells))
     ends = np.linspace(0, farthest, cells + 1)
     answer = door.measure(Distances(view, tuple(ends[1:-1].tolist())), mu)
     return Spread((ends[:-1] + ends[1:]) / 2, without_noisy_tail(answer.values.astype(np.float64), answer.sigma))

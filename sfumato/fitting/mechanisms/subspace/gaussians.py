@@ -10,6 +10,7 @@ from sfumato.fitting.mechanisms.subspace.classes import Counts, Means, shrunk_me
 from sfumato.fitting.mechanisms.subspace.clipping_radius import measured_spread
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan
 from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray, discriminants, spikes
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import View
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.feature_maps.coordinates import Coordinates
@@ -17,8 +18,14 @@ from sfumato.trusted.measurement import Door
 from sfumato.trusted.statistics import RowSums, Scatter
 from sfumato.trusted.statistics import scatter as scatters
 
-_WITHIN = 0.6  # the share of the records within the radius
-_LEAST_OWN = 4
+
+class Tuning(TuningConstants, room="subspace.gaussians"):
+    """See `sfumato.fitting.tuning`."""
+
+    within = 0.6  # the share of the records within the radius
+    least_own = 4
+
+
 SPIKE, PARTING, MOVE = 0, 1, 2
 
 
@@ -97,7 +104,7 @@ def measured_moment(
     """Around the means of the classes: distances, then the second moment, as often as there is something to spend."""
     view = View.of(around[0], plan.parting, around[1])
     spread = measured_spread(door, view, plan.adjacency, counts.total, mus[0], _farthest(view))
-    reach = spread.holding(_WITHIN)
+    reach = spread.holding(Tuning.within)
     statistic = Scatter(view, reach.radius, apart=False)
     answers = [door.measure(statistic, mu) for mu in mus[1:]]
     weights = np.array([answer.mu**2 for answer in answers])
@@ -126,7 +133,7 @@ def subspace_of(moment: SecondMoment, counts: Counts, means: FloatArray, told: f
     found = spikes(moment.matrix, moment.noise)
     added = discriminants(means, counts.weights, found.directions)
     variances = np.maximum(np.einsum("ij,ij->j", added, moment.matrix @ added), 2 * moment.noise)
-    first = int(np.clip(told - added.shape[1], min(_LEAST_OWN, len(found.variances)), len(found.variances)))
+    first = int(np.clip(told - added.shape[1], min(Tuning.least_own, len(found.variances)), len(found.variances)))
     directions = np.hstack((found.directions[:, :first], added, found.directions[:, first:]))
     spread = np.sqrt(np.concatenate((found.variances[:first], variances, found.variances[first:])))
     place, own = np.arange(len(spread)), first + added.shape[1]

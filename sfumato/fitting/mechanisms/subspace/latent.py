@@ -11,13 +11,18 @@ from sfumato.fitting.mechanisms.subspace.clipping_radius import measured_spread
 from sfumato.fitting.mechanisms.subspace.gaussians import MOVE, SPIKE, noise_of_a_mean
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan
 from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import View
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.measurement import Door
 from sfumato.trusted.statistics import RowSums, Scatter
 from sfumato.trusted.statistics import scatter as scatters
 
-_FARTHEST = 4.0  # roots of the number of directions
+
+class Tuning(TuningConstants, room="subspace.latent"):
+    """See `sfumato.fitting.tuning`."""
+
+    farthest = 4.0  # roots of the number of directions
 
 
 class Latent(NamedTuple):
@@ -41,7 +46,7 @@ def measured_latent(
     Its distances are asked first: records that are farther are pulled back, and they say how much that takes away.
     """
     length = math.sqrt(view.width)
-    spread = measured_spread(door, view, plan.adjacency, counts.total, mus[0], _FARTHEST * length)
+    spread = measured_spread(door, view, plan.adjacency, counts.total, mus[0], Tuning.farthest * length)
     reach = spread.balanced(noise_of_a_mean(plan, counts, view, mus[1]))
     sums = RowSums(view, reach.radius)
     first = door.measure(sums, mus[1])

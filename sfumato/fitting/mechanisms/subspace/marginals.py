@@ -8,12 +8,18 @@ from numpy.typing import NDArray
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan
 from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray
 from sfumato.fitting.models.subspace.model import CELLS
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.encoding import Measured
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.measurement import Door
 from sfumato.trusted.statistics import Cells
 
-_ABOVE_NOISE, _HALF_A_RECORD = 2.0, 0.5  # deviations that a cell must have, and what it gets otherwise
+
+class Tuning(TuningConstants, room="subspace.marginals"):
+    """See `sfumato.fitting.tuning`."""
+
+    above_noise = 2.0  # deviations that a cell must have, and what it gets otherwise
+    half_a_record = 0.5
 
 
 def marginal_cells(plan: SubspacePlan) -> Cells:
@@ -55,7 +61,7 @@ def measured_marginals(door: Door, plan: SubspacePlan, records: float) -> Margin
     found = np.zeros((plan.columns, CELLS))
     for row, (name, scale) in zip(found, scales.items(), strict=True):
         noisy = counts[(name,)].astype(np.float64)
-        kept = np.where(noisy > _ABOVE_NOISE * answer.sigma, noisy, _HALF_A_RECORD)
+        kept = np.where(noisy > Tuning.above_noise * answer.sigma, noisy, Tuning.half_a_record)
         kept[noisy.argmax()] = max(float(noisy.max()), 1.0)
         row[filled[id(scale)]] = kept / kept.sum()
     return MarginalShares(found, answer.sigma / records)

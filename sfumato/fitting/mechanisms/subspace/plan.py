@@ -1,7 +1,9 @@
 """What `subspace` will ask and what each question may spend: a function of schema, budget and adjacency alone."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sfumato.errors import SchemaError
 from sfumato.fitting.mechanisms.numbers_only import refuse_all_but_numbers
@@ -72,6 +74,19 @@ class SubspacePlan:
     mu: Shares
     upright: UprightShares | None
 
+    def to_dict(self) -> dict[str, Any]:
+        """See `Plan`."""
+        return {"mu": vars(self.mu), "upright": None if self.upright is None else vars(self.upright)}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> "SubspacePlan":
+        """The plan that `to_dict` wrote."""
+        places, parting = _geometry_of(schema, adjacency)
+        upright = None if content["upright"] is None else UprightShares(**content["upright"])
+        if set(content) != {"mu", "upright"} or (upright is not None and picture_of(places.columns) is None):
+            raise ValueError("the plan is not of a subspace of these columns")
+        return cls(places, parting, schema.target, adjacency, Shares(**content["mu"]), upright)
+
     @property
     def columns(self) -> int:
         """d."""
@@ -85,12 +100,7 @@ class SubspacePlan:
 
 def plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency) -> SubspacePlan:
     """The plan for a table of numbers, with one category as target or with none."""
-    codes = Encoder(schema).columns
-    target = schema.target if schema.target is not None and isinstance(codes[schema.target], Listed) else None
-    names = [name for name in schema.by_name if name != target]
-    _refuse(schema, names, target, adjacency)
-    parting = Together() if target is None else ByTarget(target, codes[target].size)
-    places = Places.of(schema.by_name, names)
+    places, parting = _geometry_of(schema, adjacency)
     pictured = picture_of(places.columns) is not None
     shares = (*_values(_BESIDE_UPRIGHT), *_values(_UPRIGHT)) if pictured else _values(_SHARES)
     names = [*vars(_BESIDE_UPRIGHT if pictured else _SHARES), *(vars(_UPRIGHT) if pictured else ())]
@@ -98,6 +108,15 @@ def plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency) -> Subsp
     first = len(_values(_SHARES))
     mu, upright = Shares(*mus[:first]), UprightShares(*mus[first:]) if pictured else None
     return SubspacePlan(places, parting, schema.target, adjacency, mu, upright)
+
+
+def _geometry_of(schema: Schema, adjacency: Adjacency) -> tuple[Places, ByTarget | Together]:
+    """The columns of numbers, and what parts the records; a table that has no subspace is refused."""
+    codes = Encoder(schema).columns
+    target = schema.target if schema.target is not None and isinstance(codes[schema.target], Listed) else None
+    names = [name for name in schema.by_name if name != target]
+    _refuse(schema, names, target, adjacency)
+    return Places.of(schema.by_name, names), Together() if target is None else ByTarget(target, codes[target].size)
 
 
 def _values(shares: Shares | UprightShares) -> tuple[float, ...]:

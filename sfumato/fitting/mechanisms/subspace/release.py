@@ -5,13 +5,15 @@ noise; then each class along these; of pictures, all of it again as they are whe
 post-processing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from sfumato.errors import BundleError
+from sfumato.errors import BundleError, RequestError
 from sfumato.fitting.approx_equal import alike
+from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.subspace.alignment import frame_of, measured_upright
 from sfumato.fitting.mechanisms.subspace.classes import Counts
 from sfumato.fitting.mechanisms.subspace.gaussians import (
@@ -26,18 +28,18 @@ from sfumato.fitting.mechanisms.subspace.gaussians import (
 )
 from sfumato.fitting.mechanisms.subspace.latent import in_all_directions, measured_latent
 from sfumato.fitting.mechanisms.subspace.marginals import marginal_cells, measured_marginals
-from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan, is_wide, plan_subspace
+from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan, plan_subspace
 from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray, left_over
+from sfumato.fitting.mechanisms.subspace.tuning import SUBSPACE_TUNING, Directions
 from sfumato.fitting.models.subspace.model import CELLS, SubspaceModel
 from sfumato.fitting.replay import Record
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.alignment import picture_of
 from sfumato.trusted.measurement import Door, Measurement
+from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics import AtBounds
-
-__all__ = ["SubspacePlan", "is_wide", "plan_subspace", "refit_subspace", "release_subspace"]
-
-_MANY_AT_BOUNDS, _ABOVE_NOISE = 0.3, 3.0  # of the values lie on a bound; deviations of noise that a cell holds
-_TOLD_APART = 0.35  # noise of a class covariance along its own directions, as a share of a variance
 
 
 def release_subspace(door: Door, plan: SubspacePlan, progress: Callable[[str], None]) -> SubspaceModel:
@@ -48,14 +50,14 @@ def release_subspace(door: Door, plan: SubspacePlan, progress: Callable[[str], N
     counts = Counts(np.maximum(pilot.counts, 1.0), pilot.sigma)
     middle = pilot.middle(counts.total)
     at_bounds = _at_bounds(door, plan, counts)
-    many_at_bounds = at_bounds > _MANY_AT_BOUNDS
+    many_at_bounds = at_bounds > Directions.many_at_bounds
     asks_marginals = many_at_bounds and _cells_stand_out(plan, counts)
     means = measured_means(door, plan, counts, (places, middle), (mu.norms, mu.means))
     progress("second moments behind the door")
     marginals = measured_marginals(door, plan, counts.total) if asks_marginals else None
     spent = (mu.scatter,) if asks_marginals else (mu.scatter, mu.marginals)
     moment = measured_moment(door, plan, counts, (places, means.values), (mu.class_norms, *spent))
-    subspace = subspace_of(moment, counts, means.values, told_apart(counts, mu.class_scatter, _TOLD_APART))
+    subspace = subspace_of(moment, counts, means.values, told_apart(counts, mu.class_scatter, Directions.told_apart))
     progress("each class in the directions that stand above the noise")
     view = own_view(places, plan, means.values, subspace)
     kinds = own_kinds(subspace)
@@ -105,7 +107,7 @@ def _cells_stand_out(plan: SubspacePlan, counts: Counts) -> bool:
     """Whether the cells of marginals stand above their noise."""
     noise = marginal_cells(plan).sensitivity(plan.adjacency) / plan.mu.marginals
     unseen = noise == 0  # by a label: the question would be free of noise, which the door does not know
-    return not unseen and counts.total > _ABOVE_NOISE * CELLS * noise
+    return not unseen and counts.total > Directions.above_noise * CELLS * noise
 
 
 def _mean_deviations(outside: FloatArray, subspace: Subspace, inside: FloatArray) -> FloatArray:
@@ -115,3 +117,37 @@ def _mean_deviations(outside: FloatArray, subspace: Subspace, inside: FloatArray
     variances = outside**2 * np.clip(1 - share, 0, 1) + inside**2 @ (basis**2).T
     deviations: FloatArray = np.sqrt(variances)
     return deviations
+
+
+class SubspaceMechanism(Mechanism):
+    """See the top of this file."""
+
+    name = "subspace"
+    tuning = SUBSPACE_TUNING
+
+    def build_plan(
+        self, schema: Schema, budget: Budget, adjacency: Adjacency, settings: Mapping[str, Any]
+    ) -> SubspacePlan:
+        """See `Mechanism`."""
+        del settings  # there are none
+        return plan_subspace(schema, budget, adjacency)
+
+    def read_plan(self, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> SubspacePlan:
+        """See `Mechanism`."""
+        return SubspacePlan.from_dict(content, schema, adjacency)
+
+    def release(self, door: Door, plan: SubspacePlan, progress: Callable[[str], None]) -> SubspaceModel:
+        """See `Mechanism`."""
+        return release_subspace(door, plan, progress)
+
+    def refit(
+        self, measurements: Measurements, plan: SubspacePlan, settings: Mapping[str, Any], features: Batch | None = None
+    ) -> SubspaceModel:
+        """See `Mechanism`."""
+        del features
+        if settings:
+            raise RequestError(f"a subspace has nothing to set, and {', '.join(settings)} was given")
+        return refit_subspace(measurements, plan)
+
+
+register_mechanism(SubspaceMechanism())

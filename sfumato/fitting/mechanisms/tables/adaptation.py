@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.tables.estimation import FloatArray
-from sfumato.fitting.mechanisms.tables.merging import sum_groups
-from sfumato.fitting.mechanisms.tables.one_way import OneWays
-from sfumato.fitting.mechanisms.tables.pairs import PairTables
+from sfumato.fitting.mechanisms.counts.estimation import FloatArray
+from sfumato.fitting.mechanisms.counts.merging import sum_groups
+from sfumato.fitting.mechanisms.counts.one_way import OneWays
+from sfumato.fitting.mechanisms.counts.pairs import PairTables
+from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.tables.plan import TablesPlan
 from sfumato.fitting.mechanisms.tables.whitening import whitened
 from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Features, Lookup, Softmax
 from sfumato.trusted.feature_maps.features import COEFFICIENT_UNIT, PSI_UNIT, VALUE_UNIT, IntArray, contrasts
@@ -24,20 +26,35 @@ from sfumato.trusted.measurement import Door, Measurement
 from sfumato.trusted.statistics import Gradient
 from sfumato.trusted.statistics.gradient import UNIT
 
-_SMALLEST_SHARE = 0.001  # of a class in the prior
-_PSEUDO_DEVIATIONS, _PSEUDO = 4.0, 5.0  # records that follow the prior, added to every cell: so many sd and so many
-_LARGEST_RATIO = 3.0
-_MARK = 0.3  # of a cell, beside log-ratios
-_RANK_RATE = 0.04  # directions for each record and unit of mu
-_FEWEST_DIRECTIONS, _MOST_DIRECTIONS, _MOST_COEFFICIENTS = 5, 120, 250
-_SUMS_STAND_OUT = 40.0  # noise deviations of a one-way count that the smallest class must hold before sums are features
-_POOL_FOR_EACH, _POOL_LEAST, _POOL_MOST = 4, 2_000, 40_000  # synthetic records for each real one
-_POOL_VALUES = 40_000_000  # in all, looked up for the synthetic records
-_RIDGE, _START_STEPS, _START_SMOOTH = 1e-3, 6, 0.1
-_SMOOTH = 0.25  # how far probabilities are drawn to even ones in the curvature
-_MISREAD = 0.25  # relative error of the curvature, away from where it was taken
-_REWEIGHTED = 4  # times that the readings are weighed by it
-_MOST_COEFFICIENT = 1e3
+
+class Tuning(TuningConstants, room="tables.adaptation"):
+    """See `sfumato.fitting.tuning`."""
+
+    smallest_share = 0.001  # of a class in the prior
+    pseudo_deviations = 4.0  # records that follow the prior, added to every cell: so many sd and so many
+    pseudo = 5.0
+    largest_ratio = 3.0
+    mark = 0.3  # of a cell, beside log-ratios
+    rank_rate = 0.04  # directions for each record and unit of mu
+    fewest_directions = 5
+    most_directions = 120
+    most_coefficients = 250
+    sums_stand_out = (
+        40.0  # noise deviations of a one-way count that the smallest class must hold before sums are features
+    )
+    pool_for_each = 4  # synthetic records for each real one
+    pool_least = 2_000
+    pool_most = 40_000
+    pool_values = 40_000_000  # in all, looked up for the synthetic records
+    ridge = 1e-3
+    start_steps = 6
+    start_smooth = 0.1
+    smooth = 0.25  # how far probabilities are drawn to even ones in the curvature
+    misread = 0.25  # relative error of the curvature, away from where it was taken
+    reweighted = 4  # times that the readings are weighed by it
+    most_coefficient = 1e3
+
+
 _AT_ONCE = 1 << 12
 
 
@@ -56,7 +73,7 @@ def adapt(
 
 
 def before_any_gradient(
-    plan: TablesPlan,
+    plan: CountsPlan,
     target: str,
     one_way: OneWays,
     pairs: PairTables | None,
@@ -69,7 +86,7 @@ def before_any_gradient(
     values = sum(len(lookup.values) for lookup in (*ratios, *cells))
     pool = _pool(mixture, values)
     told = mixture.class_probabilities(pool, target)
-    enough = one_way.totals.min() >= _SUMS_STAND_OUT * next(iter(one_way.columns.values())).sigma
+    enough = one_way.totals.min() >= Tuning.sums_stand_out * next(iter(one_way.columns.values())).sigma
     first = sums(ratios, len(plan.features), values) if one_way.classes.count > 2 and enough else np.zeros((values, 0))
     features = whitened([*ratios, *cells], pool, _importance(told), rank, first)
     return Belief.start(features, pool, told, one_way.size, prior_sd)
@@ -89,9 +106,9 @@ def adapt_again(answers: list[Measurement], one_way: OneWays, mixture: TableMixt
     return belief.model
 
 
-def log_ratios(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None) -> list[Lookup]:
+def log_ratios(plan: CountsPlan, one_way: OneWays, pairs: PairTables | None) -> list[Lookup]:
     """For every cell of every table the log-ratio of each class to its share, shrunk to 0 where noise is large."""
-    share = np.maximum(one_way.totals / one_way.size, _SMALLEST_SHARE)
+    share = np.maximum(one_way.totals / one_way.size, Tuning.smallest_share)
     share /= share.sum()
     lookups = []
     for name, column in one_way.columns.items():
@@ -118,7 +135,9 @@ def indicators(pairs: PairTables | None) -> list[Lookup]:
         return []
     return [
         Lookup(
-            (name,), (pairs.grids[name],), np.rint(_MARK * np.eye(pairs.grids[name].size) / VALUE_UNIT).astype(np.int32)
+            (name,),
+            (pairs.grids[name],),
+            np.rint(Tuning.mark * np.eye(pairs.grids[name].size) / VALUE_UNIT).astype(np.int32),
         )
         for name in pairs.coarse
     ]
@@ -140,9 +159,9 @@ def sums(ratios: Sequence[Lookup], columns: int, values: int) -> FloatArray:
 
 def _log_ratios(counts: FloatArray, sigma: FloatArray, share: FloatArray) -> IntArray:
     """log p(class | cell) / p(class) along the contrasts (contrasts x cells), from noisy counts (cells x classes)."""
-    joined = counts.clip(0) + (_PSEUDO_DEVIATIONS * sigma + _PSEUDO) * share
+    joined = counts.clip(0) + (Tuning.pseudo_deviations * sigma + Tuning.pseudo) * share
     ratios = (np.log(joined) - np.log(share)) @ contrasts(len(share))
-    values = np.rint(ratios.clip(-_LARGEST_RATIO, _LARGEST_RATIO) / VALUE_UNIT).astype(np.int32)
+    values = np.rint(ratios.clip(-Tuning.largest_ratio, Tuning.largest_ratio) / VALUE_UNIT).astype(np.int32)
     return np.moveaxis(values, -1, 0)
 
 
@@ -153,13 +172,17 @@ def rank_of(one_way: OneWays, mu: float) -> int:
     """
     share = one_way.totals / one_way.size
     spread = float(np.clip(4 * (1 - (share**2).sum()), 0.5, 1.0))
-    most = max(_FEWEST_DIRECTIONS, min(_MOST_DIRECTIONS, _MOST_COEFFICIENTS // (len(share) - 1)))
-    return int(np.clip(_RANK_RATE * spread * one_way.size * mu, _FEWEST_DIRECTIONS, most))
+    most = max(Tuning.fewest_directions, min(Tuning.most_directions, Tuning.most_coefficients // (len(share) - 1)))
+    return int(np.clip(Tuning.rank_rate * spread * one_way.size * mu, Tuning.fewest_directions, most))
 
 
 def _pool(mixture: TableMixture, values: int) -> Batch:
     """Synthetic records, a few for each real one but not too many; the same for the same mixture."""
-    rows = int(np.clip(_POOL_FOR_EACH * mixture.size, _POOL_LEAST, min(_POOL_MOST, _POOL_VALUES // values)))
+    rows = int(
+        np.clip(
+            Tuning.pool_for_each * mixture.size, Tuning.pool_least, min(Tuning.pool_most, Tuning.pool_values // values)
+        )
+    )
     return mixture.sample(rows, public_chance(1))
 
 
@@ -209,11 +232,11 @@ class Belief:
     def mean(self) -> FloatArray:
         """The mean of the posterior."""
         mean: FloatArray = self.prior
-        for _ in range(_REWEIGHTED if self.readings else 0):
+        for _ in range(Tuning.reweighted if self.readings else 0):
             precision = np.eye(len(mean)) / self.prior_sd**2
             pull = self.prior / self.prior_sd**2
             for reading in self.readings:
-                misread: FloatArray = _MISREAD * reading.curve @ (mean - reading.here)
+                misread: FloatArray = Tuning.misread * reading.curve @ (mean - reading.here)
                 variance = reading.sd**2 + float(np.mean(misread**2))
                 precision += reading.curve @ reading.curve / variance
                 pull += reading.curve @ (reading.gradient + reading.curve @ reading.here) / variance
@@ -223,7 +246,7 @@ class Belief:
     @property
     def model(self) -> Softmax:
         """The most likely model."""
-        mean = self.mean.reshape(-1, self.classes - 1).clip(-_MOST_COEFFICIENT, _MOST_COEFFICIENT)
+        mean = self.mean.reshape(-1, self.classes - 1).clip(-Tuning.most_coefficient, Tuning.most_coefficient)
         by_class = mean @ contrasts(self.classes).T
         return Softmax(self.features, np.rint(by_class / COEFFICIENT_UNIT).astype(np.int32))
 
@@ -234,7 +257,9 @@ class Belief:
             raise TypeError("a belief about the target learns from gradients only")
         here = asked.model.coefficients * COEFFICIENT_UNIT @ contrasts(self.classes)
         p = asked.model.probabilities(self.psi / PSI_UNIT)
-        curve = _curvature(self.psi, p, asked.weights(self.psi, p) / UNIT, _SMOOTH) * (self.size / self.psi.shape[1])
+        curve = _curvature(self.psi, p, asked.weights(self.psi, p) / UNIT, Tuning.smooth) * (
+            self.size / self.psi.shape[1]
+        )
         reading = Reading(curve, answer.values / UNIT, here.ravel(), answer.sigma / UNIT)
         return replace(self, readings=(*self.readings, reading))
 
@@ -256,11 +281,11 @@ def _ridge(psi: FloatArray, told: FloatArray) -> FloatArray:
     """Softmax regression of class probabilities (classes x records), by a few steps of Newton's method."""
     basis, rows = contrasts(len(told)), psi.shape[1]
     coefficients = np.zeros((len(psi), len(told) - 1))
-    for _ in range(_START_STEPS):
+    for _ in range(Tuning.start_steps):
         logits = basis @ coefficients.T @ psi
         e = np.exp(logits - logits.max(axis=0))
         p = e / e.sum(axis=0)
-        curve = _curvature(psi, p, np.ones(rows), _START_SMOOTH) + _RIDGE * rows * np.eye(coefficients.size)
-        slope = psi @ ((told - p).T @ basis) - _RIDGE * rows * coefficients
+        curve = _curvature(psi, p, np.ones(rows), Tuning.start_smooth) + Tuning.ridge * rows * np.eye(coefficients.size)
+        slope = psi @ ((told - p).T @ basis) - Tuning.ridge * rows * coefficients
         coefficients = coefficients + np.linalg.solve(curve, slope.ravel()).reshape(coefficients.shape)
     return coefficients

@@ -15,18 +15,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.fitting.mechanisms.tables.merging import IntArray
-from sfumato.fitting.mechanisms.tables.one_way import OneWays
-from sfumato.fitting.mechanisms.tables.pairs import PairTables
+from sfumato.fitting.mechanisms.counts.merging import IntArray
+from sfumato.fitting.mechanisms.counts.one_way import OneWays
+from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.tuning import TuningConstants
 
 Floats = NDArray[np.float32]
 FloatArray = NDArray[np.float64]
 
-_JITTER = 0.8  # spread of the components' logits around the marginals at the start
-_PRIOR = 2.0  # records of the marginals that the Dirichlet prior gives every component
-_RATE, _WARM = 0.1, 0.1
-_FADE, _FADE_SQUARE = 0.9, 0.999  # Adam's memories
+
+class Tuning(TuningConstants, room="tables.approximation"):
+    """See `sfumato.fitting.tuning`."""
+
+    jitter = 0.8  # spread of the components' logits around the marginals at the start
+    prior = 2.0  # records of the marginals that the Dirichlet prior gives every component
+    rate = 0.1
+    warm = 0.1
+    fade = 0.9  # Adam's memories
+    fade_square = 0.999
 
 
 @dataclass(frozen=True)
@@ -125,23 +132,25 @@ class ProductMixture:
         by_theta += by_cells @ seen.coarse.T
         inner = theta * by_theta
         by_logits = inner - theta * np.add.reduceat(inner, self.offsets, axis=1)[:, self._column]
-        by_logits += _PRIOR * (theta - self.marginals)
-        total -= _PRIOR * float((self.marginals * np.log(theta)).sum())
+        by_logits += Tuning.prior * (theta - self.marginals)
+        total -= Tuning.prior * float((self.marginals * np.log(theta)).sum())
         return total, by_logits, pi * (by_pi - pi @ by_pi)
 
     def fit(self, seen: Evidence, steps: int) -> None:
         """Adam with a linear warm-up and a cosine to zero."""
-        warm = max(1, int(_WARM * steps))
+        warm = max(1, int(Tuning.warm * steps))
         parameters = (self.logits, self.weight_logits)
         memories = [(np.zeros_like(parameter), np.zeros_like(parameter)) for parameter in parameters]
         for t in range(steps):
             _, *gradients = self.error(seen)
-            rate = _RATE * min((t + 1) / warm, 0.5 * (1 + np.cos(np.pi * max(0, t - warm) / max(1, steps - warm))))
+            rate = Tuning.rate * min(
+                (t + 1) / warm, 0.5 * (1 + np.cos(np.pi * max(0, t - warm) / max(1, steps - warm)))
+            )
             for parameter, gradient, (mean, square) in zip(parameters, gradients, memories, strict=True):
-                mean += (1 - _FADE) * (gradient - mean)
-                square += (1 - _FADE_SQUARE) * (gradient * gradient - square)
-                size = np.sqrt(square / (1 - _FADE_SQUARE ** (t + 1))) + 1e-8
-                parameter -= (rate / (1 - _FADE ** (t + 1)) * mean / size).astype(np.float32)
+                mean += (1 - Tuning.fade) * (gradient - mean)
+                square += (1 - Tuning.fade_square) * (gradient * gradient - square)
+                size = np.sqrt(square / (1 - Tuning.fade_square ** (t + 1))) + 1e-8
+                parameter -= (rate / (1 - Tuning.fade ** (t + 1)) * mean / size).astype(np.float32)
 
 
 def approximate(
@@ -152,7 +161,7 @@ def approximate(
     rng = public_chance(0)  # it breaks the tie between components
     owner = np.repeat(np.arange(len(components)), components)
     marginals = np.concatenate([column.theta for column in one_way.columns.values()], axis=1)[owner].astype(np.float32)
-    jitter = np.where(np.repeat(components, components) > 1, _JITTER, 0.0)[:, None]
+    jitter = np.where(np.repeat(components, components) > 1, Tuning.jitter, 0.0)[:, None]
     logits = (np.log(marginals) + jitter * rng.normal(size=marginals.shape)).astype(np.float32)
     weights = np.log(one_way.totals / one_way.size / components)[owner].astype(np.float32)
     mixture = ProductMixture(logits, weights, owner, marginals, seen.offsets)

@@ -5,30 +5,34 @@ Approximate: a mixture of products is fitted to the counts.
 Adapt: a labeller, what the target is given the rest, is fitted to the gradients.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sfumato.errors import RequestError
+from sfumato.fitting.mechanisms.counts.assembly import assemble_mixture
+from sfumato.fitting.mechanisms.counts.one_way import OneWays, cut_target, measure_one_way
+from sfumato.fitting.mechanisms.counts.pairs import PairTables, measure_pairs
+from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
+from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.tables.adaptation import adapt, adapt_again
 from sfumato.fitting.mechanisms.tables.approximation import approximate
-from sfumato.fitting.mechanisms.tables.estimation import FloatArray
-from sfumato.fitting.mechanisms.tables.merging import IntArray
-from sfumato.fitting.mechanisms.tables.one_way import OneWays, cut_target, measure_one_way
-from sfumato.fitting.mechanisms.tables.pairs import PairTables, measure_pairs
-from sfumato.fitting.mechanisms.tables.plan import MANY_CLASSES, TablesPlan, plan_tables
+from sfumato.fitting.mechanisms.tables.plan import TablesPlan, plan_tables
+from sfumato.fitting.mechanisms.tables.tuning import TABLES_TUNING, Components
 from sfumato.fitting.models.table_mixture.labeller import Labeller
-from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
+from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.replay import Record
-from sfumato.trusted.feature_maps import Grid, Softmax
+from sfumato.fitting.retraining.evidence import TrainingData, evidence_of
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps import Softmax
 from sfumato.trusted.measurement import Door, Measurement
-
-__all__ = ["Fit", "TablesPlan", "assembled", "labelled", "plan_tables", "refit_tables", "release_tables"]
+from sfumato.trusted.schema import Schema
 
 _MOST_COMPONENTS, _MOST_STEPS = 1_000, 10_000
-_FIRST_COMPONENT, _NEXT_COMPONENT = 10.0, 2.0  # noise deviations of a pair's count that a class must hold for them
 
 
 @dataclass(frozen=True)
@@ -95,33 +99,11 @@ def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: 
     classes, size = one_way.classes, one_way.size
     components = _components(one_way, pairs, fit.components)
     if one_way.columns:
-        steps = max(1, fit.steps * MANY_CLASSES // max(MANY_CLASSES, classes.count))
+        steps = max(1, fit.steps * Planning.many_classes // max(Planning.many_classes, classes.count))
         weights, thetas, owner = approximate(one_way, pairs, components, steps)
     else:
         weights, thetas, owner = one_way.totals / size, [], np.arange(classes.count)
-    return assembled(plan, one_way, weights, thetas, owner, asdict(fit))
-
-
-def assembled(
-    plan: TablesPlan,
-    one_way: OneWays,
-    weights: FloatArray,
-    thetas: Sequence[FloatArray],
-    owner: IntArray,
-    settings: Mapping[str, Any],
-) -> TableMixture:
-    """The mixture over the codes of every column from components over its groups (theta by column), and their class."""
-    classes, size = one_way.classes, one_way.size
-    columns = {}
-    for (name, column), theta in zip(one_way.columns.items(), thetas, strict=True):
-        noise = np.sqrt(column.variance * classes.count) / size
-        columns[name] = _pieces(column.grid, column.groups, noise, theta[:, column.groups] * column.inside)
-    if plan.target is not None:
-        noise = np.full(classes.count, one_way.deviation / size)
-        theta = np.where(classes.groups == owner[:, None], classes.inside, 0.0)
-        columns[plan.target] = _pieces(plan.grids[plan.target], classes.groups, noise, theta)
-    ordered = {name: columns[name] for name in plan.codes}
-    return TableMixture(weights, ordered, size, settings=settings)
+    return assemble_mixture(plan, one_way, weights, thetas, owner, asdict(fit))
 
 
 def _components(one_way: OneWays, pairs: PairTables | None, most: int) -> list[int]:
@@ -129,12 +111,46 @@ def _components(one_way: OneWays, pairs: PairTables | None, most: int) -> list[i
     if pairs is None:
         return [1] * one_way.classes.count
     held = one_way.totals / pairs.typical_sigma
-    return [int(np.clip((h - _FIRST_COMPONENT) / _NEXT_COMPONENT, 1, most)) for h in held]
+    return [int(np.clip((h - Components.first_component) / Components.next_component, 1, most)) for h in held]
 
 
-def _pieces(grid: Grid, groups: IntArray, noise: FloatArray, theta: FloatArray) -> Pieces:
-    """The distribution over a grid each of whose cells is one run of codes, in the order of the codes."""
-    cells = np.array(grid.cells)
-    starts = np.array(grid.starts)
-    stops = np.append(starts[1:], grid.codes)
-    return Pieces(starts, stops, groups[cells], noise[groups[cells]], theta[:, cells])
+class TablesMechanism(Mechanism):
+    """See the top of this file."""
+
+    name = "tables"
+    tuning = TABLES_TUNING
+
+    def build_plan(
+        self, schema: Schema, budget: Budget, adjacency: Adjacency, settings: Mapping[str, Any]
+    ) -> TablesPlan:
+        """See `Mechanism`."""
+        del settings  # they are of the fit
+        return plan_tables(schema, budget, adjacency)
+
+    def read_plan(self, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> TablesPlan:
+        """See `Mechanism`."""
+        return TablesPlan.from_dict(content, schema, adjacency)
+
+    def release(self, door: Door, plan: TablesPlan, progress: Callable[[str], None]) -> TableMixture:
+        """See `Mechanism`."""
+        return release_tables(door, plan, progress)
+
+    def refit(
+        self, measurements: Measurements, plan: TablesPlan, settings: Mapping[str, Any], features: Batch | None = None
+    ) -> TableMixture:
+        """See `Mechanism`."""
+        del features
+        return refit_tables(measurements, plan, Fit(**settings))
+
+    def training_data(self, measurements: Measurements, plan: TablesPlan, schema: Schema) -> TrainingData:
+        """See `Mechanism`."""
+        del schema
+        record = Record(measurements)
+        one_way = measure_one_way(record, plan, cut_target(record, plan))
+        pairs = measure_pairs(record, plan, one_way)
+        record.must_be_left(plan.mu_steps)
+        evidence = evidence_of(one_way, pairs, None) if one_way.columns else None
+        return TrainingData(plan, one_way, evidence, pairs, tuple(record.left))
+
+
+register_mechanism(TablesMechanism())

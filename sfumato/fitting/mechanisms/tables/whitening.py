@@ -5,16 +5,24 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.fitting.mechanisms.tables.estimation import FloatArray
+from sfumato.fitting.mechanisms.counts.estimation import FloatArray
 from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Features, Lookup
 from sfumato.trusted.feature_maps.features import DIRECTION_UNIT, VALUE_UNIT
 
 Floats = NDArray[np.float32]
 
-_LEAST_VARIANCE = 1e-6  # of a direction that is kept
-_SPARE, _ROUNDS = 20, 6  # of the subspace iteration
+
+class Tuning(TuningConstants, room="tables.whitening"):
+    """See `sfumato.fitting.tuning`."""
+
+    least_variance = 1e-6  # of a direction that is kept
+    spare = 20  # of the subspace iteration
+    rounds = 6
+
+
 _AT_ONCE = 1 << 12
 
 
@@ -56,7 +64,7 @@ def _regressed(values: Floats, first: FloatArray) -> tuple[FloatArray, FloatArra
     """The first directions whitened, and the regression of every value on their (unwhitened) scores."""
     scores = first.T @ values
     variance, vectors = np.linalg.eigh(scores @ scores.T)
-    kept = variance > _LEAST_VARIANCE
+    kept = variance > Tuning.least_variance
     root = vectors[:, kept] / np.sqrt(variance[kept])
     return first @ root, (values @ scores.T @ root) @ root.T
 
@@ -65,13 +73,13 @@ def _principal(values: Floats, rank: int) -> FloatArray:
     """The leading principal directions, scaled to unit variance, each with its largest entry above 0."""
     basis = np.eye(len(values), dtype=np.float32)
     if len(values) > 4 * rank + 40:
-        basis = public_chance(2).normal(size=(len(values), rank + _SPARE)).astype(np.float32)
-        for _ in range(_ROUNDS):
+        basis = public_chance(2).normal(size=(len(values), rank + Tuning.spare)).astype(np.float32)
+        for _ in range(Tuning.rounds):
             basis = np.linalg.qr(values @ (values.T @ basis))[0]
     scores = (basis.T @ values).astype(np.float64)
     variance, vectors = np.linalg.eigh(scores @ scores.T)
     leading = np.argsort(-variance)[:rank]
-    leading = leading[variance[leading] > _LEAST_VARIANCE]
+    leading = leading[variance[leading] > Tuning.least_variance]
     directions: FloatArray = basis @ (vectors[:, leading] / np.sqrt(variance[leading]))
     largest = np.abs(directions).argmax(axis=0)
     return directions * np.where(directions[largest, np.arange(len(leading))] < 0, -1.0, 1.0)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.tables.estimation import FloatArray
-from sfumato.fitting.mechanisms.tables.merging import IntArray, group_rare, merge_to
-from sfumato.fitting.mechanisms.tables.one_way import OneWay, OneWays
-from sfumato.fitting.mechanisms.tables.plan import MOST_CELLS, MOST_PAIRS, TablesPlan
+from sfumato.fitting.mechanisms.counts.estimation import FloatArray
+from sfumato.fitting.mechanisms.counts.merging import IntArray, group_rare, merge_to
+from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
+from sfumato.fitting.mechanisms.counts.plan import MOST_CELLS, CountsPlan
+from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.budget import noise_scale
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.measurement import Door
@@ -18,10 +20,19 @@ from sfumato.trusted.statistics import Cells
 
 # cells per column of a pair: many enough to show a shape as long as an average cell holds two standard deviations of
 # noise, more only if it holds four
-_FEWEST_LEVELS, _ENOUGH_LEVELS, _MOST_LEVELS = 3, 12, 20
-_HOLDS, _HOLDS_WELL = 2.0, 4.0
-_MOST_FITTED = 2**28  # entries of the tables of all paired columns by each other and classes, which the fit holds
-_LIGHTEST = 0.3  # weight of a pair that tells nothing of the target; the heaviest has 1
+
+
+class Tuning(TuningConstants, room="counts.pairs"):
+    """See `sfumato.fitting.tuning`."""
+
+    fewest_levels = 3
+    enough_levels = 12
+    most_levels = 20
+    holds = 2.0
+    holds_well = 4.0
+    most_fitted = 2**28  # entries of the tables of all paired columns by each other and classes, which the fit holds
+    lightest = 0.3  # weight of a pair that tells nothing of the target; the heaviest has 1
+
 
 Pair = tuple[str, str]
 
@@ -41,7 +52,7 @@ class PairTables:
         return 1 / float(np.mean([1 / sigma for sigma in self.sigma.values()]))
 
 
-def measure_pairs(door: Door, plan: TablesPlan, one_way: OneWays) -> PairTables | None:
+def measure_pairs(door: Door, plan: CountsPlan, one_way: OneWays) -> PairTables | None:
     """All pairs, or the heaviest of very many, on cells as fine as the noise allows."""
     if plan.mu_pairs is None:
         return None
@@ -63,7 +74,7 @@ def measure_pairs(door: Door, plan: TablesPlan, one_way: OneWays) -> PairTables 
     return PairTables(coarse, grids, tables, {pair: measured.sigma / weight for pair, weight in weights.items()})
 
 
-def _sensitivity(plan: TablesPlan, weights: Mapping[Pair, float]) -> float:
+def _sensitivity(plan: CountsPlan, weights: Mapping[Pair, float]) -> float:
     head = () if plan.target is None else (plan.target,)
     return Cells(tuple((*head, *pair) for pair in weights), {}, plan.target, tuple(weights.values())).sensitivity(
         plan.adjacency
@@ -72,10 +83,10 @@ def _sensitivity(plan: TablesPlan, weights: Mapping[Pair, float]) -> float:
 
 def _levels(size: float, sigma: float, columns: int, pairs: int, classes: int) -> int:
     """Cells per column, as many as the noise and the memory of the answer and of the fit allow; two at least."""
-    shown = min(math.sqrt(size / (_HOLDS * sigma)), _ENOUGH_LEVELS)
-    shown_well = min(math.sqrt(size / (_HOLDS_WELL * sigma)), _MOST_LEVELS)
-    answered, fitted = math.isqrt(MOST_CELLS // (pairs * classes)), math.isqrt(_MOST_FITTED // classes) // columns
-    return max(2, min(max(int(shown), int(shown_well), _FEWEST_LEVELS), answered, fitted))
+    shown = min(math.sqrt(size / (Tuning.holds * sigma)), Tuning.enough_levels)
+    shown_well = min(math.sqrt(size / (Tuning.holds_well * sigma)), Tuning.most_levels)
+    answered, fitted = math.isqrt(MOST_CELLS // (pairs * classes)), math.isqrt(Tuning.most_fitted // classes) // columns
+    return max(2, min(max(int(shown), int(shown_well), Tuning.fewest_levels), answered, fitted))
 
 
 def _coarse(column: OneWay, levels: int) -> IntArray:
@@ -88,15 +99,15 @@ def _coarse(column: OneWay, levels: int) -> IntArray:
     return np.append(groups, np.arange(len(column.grouped) - n) + groups.max() + 1)
 
 
-def _heaviest(plan: TablesPlan, one_way: OneWays) -> dict[Pair, float]:
+def _heaviest(plan: CountsPlan, one_way: OneWays) -> dict[Pair, float]:
     """The pairs to ask for and their weights: by what both columns tell of the target, or by how much they vary."""
     told = {name: relevance(column) for name, column in one_way.columns.items()}
     most = max(max(told.values()), 1e-12)
     weights = {
-        (one, other): _LIGHTEST + (1 - _LIGHTEST) * math.sqrt(told[one] * told[other]) / most
+        (one, other): Tuning.lightest + (1 - Tuning.lightest) * math.sqrt(told[one] * told[other]) / most
         for one, other in itertools.combinations(plan.features, 2)
     }
-    chosen = sorted(weights, key=lambda pair: -weights[pair])[:MOST_PAIRS]
+    chosen = sorted(weights, key=lambda pair: -weights[pair])[: Planning.most_pairs]
     kept = set(chosen)
     if plan.target is None:
         return {pair: 1.0 for pair in weights if pair in kept}

@@ -1,14 +1,37 @@
-"""From what came through the door to what a generator is fitted to."""
+"""From noisy counts to what a generator is fitted to."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.fitting.generators.evidence import Column, Evidence, Histograms, Linear, Pairs
+from sfumato.fitting.mechanisms.counts.one_way import OneWays
+from sfumato.fitting.mechanisms.counts.pairs import PairTables
+from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.slices.directions import AlongDirections
 from sfumato.fitting.mechanisms.tables.approximation import evidence
-from sfumato.fitting.mechanisms.tables.one_way import OneWays
-from sfumato.fitting.mechanisms.tables.pairs import PairTables
+from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.measurement import Measurement
 
-_PRIOR = 160.0  # noise alone should make no two columns depend on each other
+
+class Tuning(TuningConstants, room="retraining.evidence"):
+    """See `sfumato.fitting.tuning`."""
+
+    prior = 160.0  # noise alone should make no two columns depend on each other
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What was released: the grids of the plan, the axes, and the evidence; none where there is but a target.
+
+    Pairs and gradients of the target, where there are any, serve predictions.
+    """
+
+    plan: CountsPlan
+    one_way: OneWays
+    evidence: Evidence | None
+    pairs: PairTables | None = None
+    gradients: tuple[Measurement, ...] = ()
 
 
 def evidence_of(one_way: OneWays, pairs: PairTables | None, along: AlongDirections | None) -> Evidence:
@@ -26,7 +49,7 @@ def evidence_of(one_way: OneWays, pairs: PairTables | None, along: AlongDirectio
         columns,
         one_way.totals,
         marginals,
-        _PRIOR,
+        Tuning.prior,
         (Linear(None, seen.one_way, precision),),
         None if pairs is None else Pairs(seen.coarse, seen.pairs, seen.pair_precision),
         None

@@ -5,31 +5,37 @@ for afterwards do, but through bounds that see whole records; a generator leaves
 """
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import RequestError
 from sfumato.fitting.generators.evidence import Column, Evidence, FloatArray, Linear
-from sfumato.fitting.mechanisms.slices.fitting import Seen
-from sfumato.fitting.mechanisms.tables.one_way import Classes, OneWay, OneWays
-from sfumato.fitting.mechanisms.tables.plan import TablesPlan
+from sfumato.fitting.mechanisms.counts.one_way import Classes, OneWay, OneWays
+from sfumato.fitting.mechanisms.counts.plan import CountsPlan, geometry_of
+from sfumato.fitting.retraining.evidence import TrainingData
+from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Grid, Waves
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 from sfumato.trusted.measurement import Measurement
+from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics import ClassSums
 
-_CELLS = 64  # of every column
-_POINTS = 8  # codes of a cell at which waves are looked at
-_PRIOR = 1.0  # records spread evenly: nothing but waves tells how a column is spread
-_FEWEST = 1.0  # records that every class is given at least
+
+class Tuning(TuningConstants, room="retraining.fourier_evidence"):
+    """See `sfumato.fitting.tuning`."""
+
+    cells = 64  # of every column
+    points = 8  # codes of a cell at which waves are looked at
+    prior = 1.0  # records spread evenly: nothing but waves tells how a column is spread
+    fewest = 1.0  # records that every class is given at least
 
 
-def waves_seen(plan: TablesPlan, measurements: tuple[Measurement, ...]) -> Seen:
-    """The evidence of all waves of the target's classes, or of all records together."""
+def read_fourier(schema: Schema, adjacency: Adjacency, measurements: tuple[Measurement, ...]) -> TrainingData:
+    """The evidence of all Fourier features of the target's classes, or of all records together."""
     found = [
         (item, item.statistic)
         for item in measurements
@@ -41,7 +47,19 @@ def waves_seen(plan: TablesPlan, measurements: tuple[Measurement, ...]) -> Seen:
         raise RequestError("this release asked for no waves: its features are public, and train generators themselves")
     target = found[0][1].parting.target
     names = found[0][1].places.names
-    plan = replace(plan, target=target, features=names)
+    geometry = geometry_of(schema)
+    plan = CountsPlan(
+        codes=geometry.codes,
+        grids=geometry.grids,
+        features=names,
+        target=target,
+        adjacency=adjacency,
+        mu_target=None,
+        mu_one_way=found[0][0].mu,
+        mu_pairs=None,
+        labelled=False,
+        pair_features=False,
+    )
     grids = {name: _even(plan.grids[name].codes) for name in names}
     totals, deviation = _totals(found)
     classes = Classes(np.arange(len(totals)), np.ones(len(totals)))
@@ -59,14 +77,14 @@ def waves_seen(plan: TablesPlan, measurements: tuple[Measurement, ...]) -> Seen:
         },
         totals,
         np.tile(np.concatenate([np.full(grid.size, 1 / grid.size) for grid in grids.values()]), (len(totals), 1)),
-        _PRIOR,
+        Tuning.prior,
         tuple(_linear(item, asked, grids, size, k) for item, asked in found for k in range(len(totals))),
     )
-    return Seen(plan, one_way, evidence)
+    return TrainingData(plan, one_way, evidence)
 
 
 def _even(codes: int) -> Grid:
-    return Grid.of_cells(np.arange(codes) * min(codes, _CELLS) // codes)
+    return Grid.of_cells(np.arange(codes) * min(codes, Tuning.cells) // codes)
 
 
 def _totals(found: list[tuple[Measurement, ClassSums]]) -> tuple[NDArray[np.float64], float]:
@@ -78,7 +96,7 @@ def _totals(found: list[tuple[Measurement, ClassSums]]) -> tuple[NDArray[np.floa
         weight = (min(scales) * UNIT / item.sigma) ** 2
         counted += weight * np.array([v[0, 0] / scale for v, scale in zip(values, scales, strict=True)])
         precision += weight
-    return np.maximum(counted / precision, _FEWEST), 1 / math.sqrt(precision)
+    return np.maximum(counted / precision, Tuning.fewest), 1 / math.sqrt(precision)
 
 
 def _linear(item: Measurement, asked: ClassSums, grids: dict[str, Grid], size: float, k: int) -> Linear:
@@ -108,7 +126,7 @@ def _places(asked: ClassSums, name: str, grid: Grid) -> FloatArray:
     """Cells x points: where codes of each cell lie, from 0 to 1."""
     starts = np.array(grid.starts)
     widths = np.diff(np.append(starts, grid.codes))
-    inside = (np.arange(_POINTS) + 0.5) / _POINTS
+    inside = (np.arange(Tuning.points) + 0.5) / Tuning.points
     codes = (starts[:, None] + np.floor(widths[:, None] * inside)).astype(np.int32)
     others = {other: np.zeros(codes.size, dtype=np.int32) for other in asked.places.names}
     batch = Batch(codes.size, {**others, name: codes.ravel()})

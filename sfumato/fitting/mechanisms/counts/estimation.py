@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.fitting.mechanisms.tables.merging import IntArray, sum_groups
+from sfumato.fitting.mechanisms.counts.merging import IntArray, sum_groups
 
 FloatArray = NDArray[np.float64]
 

@@ -1,22 +1,17 @@
 """Fit: from evidence to a trained generator, and from it to a model that answers. Post-processing."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sfumato.fitting.generators.evidence import Evidence
 from sfumato.fitting.generators.networks import Own
 from sfumato.fitting.generators.training import Epoch, train, whole_numbers
-from sfumato.fitting.mechanisms.slices.labelling import with_labeller
-from sfumato.fitting.mechanisms.tables.one_way import OneWays
-from sfumato.fitting.mechanisms.tables.pairs import PairTables
-from sfumato.fitting.mechanisms.tables.plan import TablesPlan
-from sfumato.fitting.mechanisms.tables.release import assembled
+from sfumato.fitting.mechanisms.counts.assembly import assemble_mixture
 from sfumato.fitting.models.table_mixture.model import TableMixture
-from sfumato.trusted.measurement import Measurement
+from sfumato.fitting.retraining.evidence import TrainingData
+from sfumato.fitting.retraining.labelling import with_labeller
 
 SETTINGS: Mapping[str, Any] = {"generator": "mlp", "epochs": 1_000, "seed": 0}
 """How a generator is trained unless something else is asked for."""
@@ -24,22 +19,8 @@ OWN = "own"
 """The name of a generator that the library does not bring."""
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What was released: the grids of the plan, the axes, and the evidence; none where there is but a target.
-
-    Pairs and gradients of the target, where there are any, serve predictions.
-    """
-
-    plan: TablesPlan
-    one_way: OneWays
-    evidence: Evidence | None
-    pairs: PairTables | None = None
-    gradients: tuple[Measurement, ...] = ()
-
-
-def fitted(
-    seen: Seen,
+def fit_generator(
+    seen: TrainingData,
     settings: Mapping[str, Any],
     generator: Own | None = None,
     shape: tuple[int, int] | None = None,
@@ -54,7 +35,7 @@ def fitted(
     one_way = seen.one_way
     if seen.evidence is None:
         weights, owner = one_way.totals / one_way.size, np.arange(one_way.classes.count)
-        return assembled(seen.plan, one_way, weights, [], owner, {})
+        return assemble_mixture(seen.plan, one_way, weights, [], owner, {})
     settings = {**SETTINGS, **settings, **({} if generator is None else {"generator": OWN})}
     epochs, seed = whole_numbers(settings["epochs"], settings["seed"])
     settings |= {"epochs": epochs, "seed": seed}  # as a bundle can keep them
@@ -70,5 +51,5 @@ def fitted(
     )
     starts = np.cumsum(seen.evidence.layout.sizes)[:-1]
     thetas = [part / part.sum(axis=1, keepdims=True) for part in np.split(trained.theta, starts, axis=1)]
-    mixture = assembled(seen.plan, one_way, trained.weights, thetas, trained.owner, settings)
+    mixture = assemble_mixture(seen.plan, one_way, trained.weights, thetas, trained.owner, settings)
     return with_labeller(mixture, seen.plan, one_way, seen.pairs, seen.gradients)

@@ -6,15 +6,21 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.tables.estimation import FloatArray, class_totals, distributions, inside_groups, project
-from sfumato.fitting.mechanisms.tables.merging import IntArray, group_rare, merge_alike, sum_groups
-from sfumato.fitting.mechanisms.tables.plan import TARGET_CLASSES, TablesPlan
+from sfumato.fitting.mechanisms.counts.estimation import FloatArray, class_totals, distributions, inside_groups, project
+from sfumato.fitting.mechanisms.counts.merging import IntArray, group_rare, merge_alike, sum_groups
+from sfumato.fitting.mechanisms.counts.plan import CountsPlan
+from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.encoding import Measured
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.measurement import Door
 from sfumato.trusted.statistics import Cells
 
-_FEWEST = 1.0  # records that every class is given at least
+
+class Tuning(TuningConstants, room="counts.one_way"):
+    """See `sfumato.fitting.tuning`."""
+
+    fewest = 1.0  # records that every class is given at least
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ class OneWay:
     @cached_property
     def theta(self) -> FloatArray:
         """The distribution over the groups in every class (classes x groups), estimated from this table alone."""
-        totals = np.maximum(self.grouped.sum(axis=0), _FEWEST)
+        totals = np.maximum(self.grouped.sum(axis=0), Tuning.fewest)
         return distributions(self.grouped, self.variance, totals)
 
 
@@ -90,7 +96,7 @@ class OneWays:
         return float(self.totals.sum())
 
 
-def cut_target(door: Door, plan: TablesPlan) -> Classes:
+def cut_target(door: Door, plan: CountsPlan) -> Classes:
     """The classes of the target; a numeric one is cut, by its noisy histogram, into parts of about equal count."""
     if plan.target is None:
         return Classes(np.zeros(1, dtype=np.int64), np.ones(1))
@@ -100,7 +106,7 @@ def cut_target(door: Door, plan: TablesPlan) -> Classes:
     measured = door.measure(Cells(((plan.target,),), {plan.target: grid}, plan.target), plan.mu_target)
     missing = int(plan.codes[plan.target].missing is not None)
     values = measured.values.astype(float)
-    counts = project(values, max(values.sum(), _FEWEST))
+    counts = project(values, max(values.sum(), Tuning.fewest))
     groups = _equal_parts(counts[: grid.size - missing])
     groups = np.append(groups, np.full(missing, groups.max() + 1))
     return Classes(groups, inside_groups(values, np.full(grid.size, measured.sigma**2), groups, grid.widths))
@@ -109,11 +115,11 @@ def cut_target(door: Door, plan: TablesPlan) -> Classes:
 def _equal_parts(counts: FloatArray) -> IntArray:
     """Neighbouring cells in at most so many groups of about the same count."""
     middle = np.cumsum(counts) - counts / 2
-    part = np.minimum(TARGET_CLASSES * middle / counts.sum(), TARGET_CLASSES - 1).astype(np.int64)
+    part = np.minimum(Planning.target_classes * middle / counts.sum(), Planning.target_classes - 1).astype(np.int64)
     return np.unique(part, return_inverse=True)[1]
 
 
-def measure_one_way(door: Door, plan: TablesPlan, classes: Classes) -> OneWays:
+def measure_one_way(door: Door, plan: CountsPlan, classes: Classes) -> OneWays:
     """The table of every column by class; a table without features counts the classes alone."""
     grids = dict(plan.grids)
     tables: list[tuple[str, ...]] = [(name,) for name in plan.features]
@@ -127,10 +133,10 @@ def measure_one_way(door: Door, plan: TablesPlan, classes: Classes) -> OneWays:
     columns = {
         name: _column(plan, name, counts, measured.sigma) for name, counts in zip(plan.features, values, strict=False)
     }
-    return OneWays(columns, classes, np.maximum(totals, _FEWEST), measured.sigma * float(np.sqrt(variance)))
+    return OneWays(columns, classes, np.maximum(totals, Tuning.fewest), measured.sigma * float(np.sqrt(variance)))
 
 
-def _column(plan: TablesPlan, name: str, counts: FloatArray, sigma: float) -> OneWay:
+def _column(plan: CountsPlan, name: str, counts: FloatArray, sigma: float) -> OneWay:
     """Merge the cells that noise cannot tell apart."""
     grid, codes = plan.grids[name], plan.codes[name]
     if not isinstance(codes, Measured):

@@ -9,17 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from sfumato.fitting.tuning import TuningConstants
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_LEVEL = 0.99  # two cells count as different if chance alone would make them this different in one case of a hundred
-_RARE = 3.0  # a category stands alone if its count is this many standard deviations above none
-_LARGE = 0.05  # share of the records that groups are joined up to, even if they are alike: other columns may differ
-_SMALL = 0.01  # share below which a group is joined to any neighbour that is alike
+
+class Tuning(TuningConstants, room="counts.merging"):
+    """See `sfumato.fitting.tuning`."""
+
+    level = 0.99  # two cells count as different if chance alone would make them this different in one case of a hundred
+    rare = 3.0  # a category stands alone if its count is this many standard deviations above none
+    large = 0.05  # share of the records that groups are joined up to, even if they are alike: other columns may differ
+    small = 0.01  # share below which a group is joined to any neighbour that is alike
 
 
 def merge_alike(
-    counts: FloatArray, variance: FloatArray, widths: NDArray[np.integer], large: float = _LARGE
+    counts: FloatArray, variance: FloatArray, widths: NDArray[np.integer], large: float = Tuning.large
 ) -> IntArray:
     """A group for each cell of an ordered column: neighbours whose densities noise cannot tell apart are joined.
 
@@ -32,7 +38,7 @@ def merge_alike(
     difference is the chi-squared statistic of "the same density in every class", with the variance of noise and of
     sampling. In the end what is small, such as an empty cell between two large ones, is joined to what it is like.
     """
-    limit, total = chi2.ppf(_LEVEL, counts.shape[1]), max(counts.sum(), 1.0)
+    limit, total = chi2.ppf(Tuning.level, counts.shape[1]), max(counts.sum(), 1.0)
 
     def up_to_large(counts: FloatArray, variance: FloatArray, width: FloatArray) -> FloatArray:
         held = counts.sum(axis=1)
@@ -41,7 +47,7 @@ def merge_alike(
 
     def small_ones(counts: FloatArray, variance: FloatArray, width: FloatArray) -> FloatArray:
         held = counts.sum(axis=1)
-        too_much = np.minimum(held[:-1], held[1:]) > _SMALL * total
+        too_much = np.minimum(held[:-1], held[1:]) > Tuning.small * total
         return np.where(too_much, np.inf, _differences(counts, variance, width))
 
     first = _merged(counts, variance, widths.astype(float), up_to_large, limit, 1)
@@ -94,7 +100,7 @@ def group_rare(totals: FloatArray, deviation: float, most: int | None = None) ->
 
     At most `most` groups, if given: then the largest stand alone.
     """
-    alone = totals >= _RARE * deviation
+    alone = totals >= Tuning.rare * deviation
     if most is not None and alone.sum() + (not alone.all()) > most:
         smallest_kept = np.sort(totals)[::-1][most - 2]
         alone &= totals >= smallest_kept

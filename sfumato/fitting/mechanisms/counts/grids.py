@@ -8,18 +8,23 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.encoding import Codes, Measured
 from sfumato.trusted.feature_maps import Grid
 
-_ONE_CELL_EACH = 128  # a range of whole numbers up to this long has a cell for each
-_UNIFORM = 64
-_LOG = 64
-_SMALLEST = 1e-4  # where the log grid starts, as a share of the range
+
+class Tuning(TuningConstants, room="counts.grids"):
+    """See `sfumato.fitting.tuning`."""
+
+    one_cell_each = 128  # a range of whole numbers up to this long has a cell for each
+    uniform = 64
+    log = 64
+    smallest = 1e-4  # where the log grid starts, as a share of the range
 
 
 def fine_grid(codes: Codes) -> Grid:
     """One cell for each listed value; for a number cells in the order of its values, atoms alone; missing last."""
-    if not isinstance(codes, Measured) or (codes.exact and codes.steps <= _ONE_CELL_EACH):
+    if not isinstance(codes, Measured) or (codes.exact and codes.steps <= Tuning.one_cell_each):
         return Grid.of_cells(np.arange(codes.size))
     atoms = dict(zip(codes.atoms, range(codes.steps, codes.size), strict=False))
     bound = codes.steps - 1  # the step of the upper bound, whose atom comes last
@@ -44,10 +49,12 @@ def _cuts(codes: Measured) -> list[int]:
     a heap near 0 show. A log scale is even already, and dates have no 0.
     """
     if codes.dated or (codes.log and not codes.exact):
-        return _distinct(np.linspace(0, codes.steps, 2 * _UNIFORM, endpoint=False))
+        return _distinct(np.linspace(0, codes.steps, 2 * Tuning.uniform, endpoint=False))
     length, origin = codes.high - codes.low, min(max(0.0, codes.low), codes.high)
-    away = length * np.geomspace(_SMALLEST, 1, _LOG)
-    ends = np.concatenate((codes.low + length * np.arange(_UNIFORM) / _UNIFORM, origin + away, origin - away))
+    away = length * np.geomspace(Tuning.smallest, 1, Tuning.log)
+    ends = np.concatenate(
+        (codes.low + length * np.arange(Tuning.uniform) / Tuning.uniform, origin + away, origin - away)
+    )
     ends = ends[(ends >= codes.low) & (ends < codes.high)]
     if not codes.whole:
         return _distinct(codes.steps_of(ends))

@@ -11,29 +11,34 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sfumato.fitting.mechanisms.counts.one_way import OneWays
+from sfumato.fitting.mechanisms.counts.pairs import PairTables
+from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.tables.adaptation import adapt_again, before_any_gradient, rank_of
-from sfumato.fitting.mechanisms.tables.one_way import OneWays
-from sfumato.fitting.mechanisms.tables.pairs import PairTables
-from sfumato.fitting.mechanisms.tables.plan import TablesPlan
-from sfumato.fitting.mechanisms.tables.release import Fit
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.model import TableMixture
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import Softmax
 from sfumato.trusted.measurement import Measurement
 
-_MOST_DIRECTIONS = 60  # what lies along the others is more noise than truth where the budget is small
+
+class Tuning(TuningConstants, room="retraining.labelling"):
+    """See `sfumato.fitting.tuning`."""
+
+    prior = 0.5  # standard deviation of coefficients around what the mixture says, where gradients mend them
+    most_directions = 60  # what lies along the others is more noise than truth where the budget is small
 
 
 def with_labeller(
     mixture: TableMixture,
-    plan: TablesPlan,
+    plan: CountsPlan,
     one_way: OneWays,
     pairs: PairTables | None,
     gradients: Sequence[Measurement] = (),
 ) -> TableMixture:
     """The mixture with a labeller for predictions, by gradients where there are any; samples do not meet it."""
     if gradients:
-        model = adapt_again(list(gradients), one_way, mixture, Fit().prior)
+        model = adapt_again(list(gradients), one_way, mixture, Tuning.prior)
     else:
         model = _distilled(mixture, plan, one_way, pairs)
     if model is None or plan.target is None:
@@ -41,9 +46,9 @@ def with_labeller(
     return replace(mixture, labeller=Labeller.of(model, plan.target, of_samples=False))
 
 
-def _distilled(mixture: TableMixture, plan: TablesPlan, one_way: OneWays, pairs: PairTables | None) -> Softmax | None:
+def _distilled(mixture: TableMixture, plan: CountsPlan, one_way: OneWays, pairs: PairTables | None) -> Softmax | None:
     """From the mixture's own records, where there are pairs to learn from and not too many classes."""
     if plan.target is None or not plan.labelled or pairs is None or plan.mu_pairs is None:
         return None
-    rank = min(_MOST_DIRECTIONS, rank_of(one_way, math.hypot(plan.mu_one_way, plan.mu_pairs)))
+    rank = min(Tuning.most_directions, rank_of(one_way, math.hypot(plan.mu_one_way, plan.mu_pairs)))
     return before_any_gradient(plan, plan.target, one_way, pairs, mixture, rank, prior_sd=1.0).model

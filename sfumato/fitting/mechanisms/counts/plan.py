@@ -1,0 +1,122 @@
+"""What counts will be asked for: a function of schema, budget and adjacency alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from sfumato.errors import SchemaError
+from sfumato.fitting.mechanisms.counts.grids import fine_grid
+from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.encoding import Codes, Encoder, Measured
+from sfumato.trusted.feature_maps import Grid
+from sfumato.trusted.feature_maps.grid import grids_follow
+from sfumato.trusted.schema import Schema
+
+MOST_CELLS = 10_000_000
+
+
+class Tuning(TuningConstants, room="counts.plan"):
+    """See `sfumato.fitting.tuning`."""
+
+    target_classes = 6  # into which a numeric target is cut
+    most_pairs = 1_000
+    many_classes = 40  # more than these have no labeller, and a shorter fit: a bound on time
+    most_features = 8_192  # log-ratios of the labeller: a bound on time and memory
+
+
+@dataclass(frozen=True)
+class CountsPlan:
+    """The questions in order: target (if numeric), one-way tables, pair tables; each with its mu.
+
+    `labelled` says whether the classes are few enough for a labeller, `pair_features` whether it looks at pairs.
+    """
+
+    codes: Mapping[str, Codes]
+    grids: Mapping[str, Grid]
+    features: tuple[str, ...]
+    target: str | None
+    adjacency: Adjacency
+    mu_target: float | None
+    mu_one_way: float
+    mu_pairs: float | None
+    labelled: bool
+    pair_features: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Plan`. A grid that many columns share is written once."""
+        distinct = list(dict.fromkeys(self.grids.values()))
+        number = {grid: k for k, grid in enumerate(distinct)}
+        return {
+            "grids": [grid.to_content() for grid in distinct],
+            "grid_of": {name: number[grid] for name, grid in self.grids.items()},
+            "mu_target": self.mu_target,
+            "mu_one_way": self.mu_one_way,
+            "mu_pairs": self.mu_pairs,
+            "labelled": self.labelled,
+            "pair_features": self.pair_features,
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> Self:
+        """The plan that `to_dict` wrote."""
+        fields = dict(content)
+        distinct = [Grid.from_content(item) for item in fields.pop("grids")]
+        grids = {name: distinct[number] for name, number in fields.pop("grid_of").items()}
+        if list(grids) != list(schema.by_name) or not grids_follow(grids.items(), schema):
+            raise ValueError("the grids of the plan are not of the schema's columns")
+        refuse_too_many_cells(schema, grids)
+        if not all(isinstance(fields[name], bool) for name in ("labelled", "pair_features")):
+            raise ValueError("the plan does not say whether there is a labeller")
+        return cls(Encoder(schema).columns, grids, schema.features, schema.target, adjacency, **fields)
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What of the plan follows from the schema alone."""
+
+    codes: Mapping[str, Codes]
+    grids: Mapping[str, Grid]
+    numeric: bool  # the target
+    pairs: int
+    labelled: bool
+    pair_features: bool
+
+
+def geometry_of(schema: Schema) -> Geometry:
+    """Grids, and how many pairs and classes there will be at most."""
+    codes = Encoder(schema).columns
+    shared = {id(code): fine_grid(code) for code in codes.values()}
+    grids = {name: shared[id(code)] for name, code in codes.items()}
+    refuse_too_many_cells(schema, grids)
+    classes = _most_classes(schema, codes, grids)
+    columns = len(schema.features)
+    pairs = min(columns * (columns - 1) // 2, Tuning.most_pairs)
+    return Geometry(
+        codes,
+        grids,
+        numeric=schema.target is not None and isinstance(codes[schema.target], Measured),
+        pairs=pairs,
+        labelled=1 < classes <= Tuning.many_classes and 0 < columns * (classes - 1) <= Tuning.most_features,
+        pair_features=(columns + pairs) * (classes - 1) <= Tuning.most_features,
+    )
+
+
+def _most_classes(schema: Schema, codes: Mapping[str, Codes], grids: Mapping[str, Grid]) -> int:
+    if schema.target is None:
+        return 1
+    target = codes[schema.target]
+    if isinstance(target, Measured):
+        return Tuning.target_classes + (target.missing is not None)
+    return grids[schema.target].size
+
+
+def refuse_too_many_cells(schema: Schema, grids: Mapping[str, Grid]) -> None:
+    """A column by the target must fit into memory."""
+    classes = 1 if schema.target is None else grids[schema.target].size
+    for name in schema.features:
+        if grids[name].size * classes > MOST_CELLS:
+            raise SchemaError(
+                f"column {name!r} by the target {schema.target!r} would be a table of {grids[name].size} x {classes} "
+                f"cells, more than {MOST_CELLS}; shorten the lists of values"
+            )

@@ -1,0 +1,33 @@
+"""The constants of all modules here, which a bundle stores."""
+
+from sfumato.fitting.mechanisms.mixture import (
+    actions,
+    coarse,
+    components,
+    label_table,
+    plan,
+    posterior,
+    public_tree,
+    rounds,
+    rules,
+    sampling,
+    shell_moments,
+    truncation,
+    unlabelled,
+)
+
+MIXTURE_TUNING = (
+    plan.Tuning,
+    rounds.Tuning,
+    coarse.Tuning,
+    posterior.Tuning,
+    sampling.Tuning,
+    shell_moments.Tuning,
+    actions.Tuning,
+    components.Tuning,
+    rules.Tuning,
+    truncation.Tuning,
+    unlabelled.Tuning,
+    public_tree.Tuning,
+    label_table.Tuning,
+)

@@ -1,0 +1,22 @@
+"""The constants of all modules here, which a bundle stores."""
+
+from sfumato.fitting.mechanisms.counts.tuning import COUNTS_TUNING
+from sfumato.fitting.mechanisms.tables import adaptation, approximation, plan, whitening
+from sfumato.fitting.tuning import TuningConstants
+
+
+class Components(TuningConstants, room="tables.components"):
+    """How many components a class gets."""
+
+    first_component = 10.0  # noise deviations of a pair's count that a class must hold for them
+    next_component = 2.0
+
+
+TABLES_TUNING = (
+    *COUNTS_TUNING,
+    plan.Tuning,
+    approximation.Tuning,
+    adaptation.Tuning,
+    whitening.Tuning,
+    Components,
+)

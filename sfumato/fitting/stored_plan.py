@@ -1,0 +1,35 @@
+"""A plan as a bundle holds it: plain content, which is read when the release is fitted anew."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class StoredPlan:
+    """What was to be measured and what each question could spend.
+
+    settings    what the custodian asked for beside schema, budget and adjacency
+    constants   those of the version that planned it
+    """
+
+    plan: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    constants: Mapping[str, Mapping[str, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain content."""
+        return {"plan": self.plan, "settings": self.settings, "constants": self.constants}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "StoredPlan":
+        """The plan that `to_dict` wrote."""
+        if set(content) != {"plan", "settings", "constants"} or not all(
+            isinstance(part, dict) for part in content.values()
+        ):
+            raise ValueError("the plan has parts that are not known")
+        if not all(isinstance(values, dict) for values in content["constants"].values()):
+            raise ValueError("the constants of the plan are not names and numbers")
+        if not all(isinstance(value, str | int | float | None) for value in content["settings"].values()):
+            raise ValueError("the settings of the plan are not plain values")
+        return cls(**content)
