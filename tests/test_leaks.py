@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 import traceback
+import warnings
 
 import duckdb
 import numpy as np
@@ -211,3 +212,10 @@ def test_warnings_among_the_rows_are_swallowed(recwarn):
     frame["wage"] = pd.Series([np.inf, np.nan] * 50)
     sfumato.release(frame, without_dates(), epsilon=1.0, ledger=None, types="declared")
     assert len(recwarn) == 0
+
+
+def test_values_that_numpy_would_warn_of_are_quiet():
+    """A warning would tell that such a value is there."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isinf(discretion.discreet(lambda: np.ones(1) / np.zeros(1))()).all()

@@ -172,3 +172,12 @@ def test_what_a_writer_wrote_is_read_back(tmp_path_factory, rows, block):
 def test_bytes_come_back_as_they_were():
     array = pa.array(["ü".encode().decode("latin-1"), None, "a"])
     assert csv_files._bytes(array).to_pylist() == ["ü".encode(), None, b"a"]
+
+
+def test_a_record_that_is_a_little_too_long_is_left_out_by_itself(monkeypatch):
+    """It ends in the same piece of the file in which it begins, and others follow it there."""
+    monkeypatch.setattr(csv_records, "BLOCK", 64)
+    monkeypatch.setattr(csv_records, "LONGEST_RECORD", 64)
+    text = b"x\n" + b"a" * 70 + b"\nb\nc\n"
+    stream = csv_records.RecordStream(pa.BufferReader(text), ",")
+    assert b"".join(stream.pieces()) == b"b\nc\n"

@@ -93,3 +93,9 @@ def test_each_record_has_its_fair_chance(ages):
     shares = np.bincount(kept.column("code 0").to_numpy(), minlength=100)[list(ages)] / persons
     assert len(kept) == persons
     assert np.abs(shares - 1 / len(ages)).max() < 5 * np.sqrt(0.25 / persons)
+
+
+def test_who_is_chosen_depends_on_the_secret_key():
+    """Without it anybody could compute which records of a person count."""
+    ids = pa.array([b"7", b"8"], pa.large_binary())
+    assert not np.array_equal(lottery(key=b"one")._words(ids), lottery(key=b"other")._words(ids))
