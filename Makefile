@@ -1,12 +1,13 @@
 # make demo    the whole path on an embedded table: bundle, synthetic table, report
 # make test    lint, format, types, import contract, tests
 # make slow    the long checks: 500 killed writers, a 2 GB file, fuzzing
+# make trusted list the files that the privacy claim rests on, and their lines
 # make mutants break the trusted code in one place at a time: does a test notice?
 # make fix     let ruff mend what it can
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test slow mutants fix clean
+.PHONY: demo test slow trusted mutants fix clean
 
 demo: .venv/demo
 	$(BIN)/sfumato demo --out sfumato-demo
@@ -22,6 +23,9 @@ test: .venv/dev
 slow: .venv/dev
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -m "slow or not slow" -s
 	cd papers && HYPOTHESIS_PROFILE=long ../$(BIN)/pytest -m "slow or not slow" -s
+
+trusted:
+	$(PYTHON) -m tests.trusted_lines
 
 mutants: .venv/dev
 	$(BIN)/python -m tests.mutants

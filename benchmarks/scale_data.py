@@ -41,7 +41,7 @@ def schema_of(columns: int, by_person: bool = False) -> sfumato.Schema:
         "columns": [*named, {"name": TARGET, "type": "boolean"}],
         "target": TARGET,
     }
-    return sfumato.Schema.from_content(content | unit)
+    return sfumato.Schema.from_dict(content | unit)
 
 
 def write(path: Path, rows: int, columns: int) -> None:

@@ -101,7 +101,10 @@ def watched(owner: Any, seconds: float) -> None:
 def main() -> None:
     engine, path, columns = sys.argv[1:]
     watched(batches.StreamSource, LONG_ENOUGH)
-    for owner in (people.PeopleSource, spark.SparkSource):  # the first sum of persons draws them, once for all
+    for owner in (
+        people.ContributionBoundedSource,
+        spark.SparkSource,
+    ):  # the first sum of persons draws them, once for all
         watched(owner, 0.0)
     begin = time.perf_counter()
     ENGINES[engine](path, int(columns))

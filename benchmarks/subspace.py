@@ -51,14 +51,14 @@ def measure(rows: int, columns: int, side: int) -> None:
         numbers, run["image"] = np.maximum(numbers, PAPER) - np.uint8(PAPER), [side, side]
     classes = {"name": "y", "type": "category", "values": list(range(CLASSES))}
     content = {"sfumato": 1, "name": "wide", "columns": [run, classes], "target": "y"}
-    schema = sfumato.Schema.from_content(content)
+    schema = sfumato.Schema.from_dict(content)
     table = pa.table({**{f"x_{j}": numbers[:, j] for j in range(columns)}, "y": label})
     product = _seconds(lambda: numbers.astype(np.float64).T @ numbers.astype(np.float64))
     before = _peak()
     begin = time.process_time()
     release = sfumato.release(table, schema, epsilon=1, delta=1e-5, mechanism="subspace", ledger=None, types="declared")
     released = time.process_time() - begin
-    sampled = _seconds(lambda: release.sample(10_000, seed=0, frame="arrow"))
+    sampled = _seconds(lambda: release.sample(10_000, seed=0, output="arrow"))
     after = _peak()
     print(f"{product} {released} {sampled} {before} {after}")
 

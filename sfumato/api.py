@@ -13,15 +13,13 @@ from sfumato.fitting.mechanisms.subspace.plan import is_wide
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.fitting.tuning import current_constants
 from sfumato.trusted.adjacency import Adjacency
-from sfumato.trusted.budget import Budget
+from sfumato.trusted.budget import DEFAULT_DELTA, Budget
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.noise import SecureNoise, SeededNoise
-from sfumato.trusted.privacy_filter import Purse
-from sfumato.trusted.reservation import Book, Reservation
+from sfumato.trusted.privacy_filter import PrivacyFilter
+from sfumato.trusted.reservation import LedgerLike, Reservation
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
-
-DEFAULT_DELTA = 1e-6
 
 
 def release(
@@ -32,7 +30,7 @@ def release(
     delta: float = DEFAULT_DELTA,
     mechanism: str = "auto",
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
-    ledger: Book = "default",
+    ledger: LedgerLike = "default",
     types: Literal["declared"] | None = None,
     components: int | None = None,
     seed: int | None = None,
@@ -82,7 +80,7 @@ def release(
         unit = schema.unit.column if schema.unit else None
         reservation.enter(adjacency, chosen, not noise.private, unit)
         public = schema.features if schema.public_features else ()
-        curator = Curator(source, adjacency, Purse(budget.units, budget.records), noise, public)
+        curator = Curator(source, adjacency, PrivacyFilter(budget.units, budget.records), noise, public)
         model = used.release(curator, plan, progress)
         statement = PrivacyStatement.of(
             curator.measurements,

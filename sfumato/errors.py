@@ -1,14 +1,14 @@
 """What can go wrong, as types. A message says the value, the rule and the cure, and never anything of a row.
 
 SfumatoError
-├── SchemaError      the schema file or a column of it
-├── DataError        the private table cannot be opened, or lacks a column that the schema names
-├── BudgetError      an epsilon, delta or limit that is not one
-├── OverBudget       the budget or the dataset's limit does not allow it (command line: exit 3)
-├── RequestError     a question that the released model cannot answer as it was put
-├── BundleError      a bundle that is cut short, changed, or of a format that this version does not read
-├── LedgerError      a ledger that cannot be opened, or whose chain is broken
-└── OutputError      a result that cannot be written
+├── SchemaError           the schema file or a column of it
+├── DataError             the private table cannot be opened, or lacks a column that the schema names
+├── BudgetError           an epsilon, delta or limit that is not one
+├── BudgetExceededError   the budget or the dataset's limit does not allow it (command line: exit 3)
+├── RequestError          a question that the released model cannot answer as it was put
+├── BundleError           a bundle that is cut short, changed, or of a format that this version does not read
+├── LedgerError           a ledger that cannot be opened, or whose chain is broken
+└── OutputError           a result that cannot be written
 """
 
 
@@ -28,7 +28,7 @@ class BudgetError(SfumatoError):
     """An epsilon, delta or limit that is not one."""
 
 
-class OverBudget(SfumatoError):  # noqa: N818 - the name says it better than OverBudgetError
+class BudgetExceededError(SfumatoError):
     """The budget or the dataset's limit does not allow it. Both are numbers of mu squared."""
 
     def __init__(self, message: str, *, requested: float, remaining: float) -> None:

@@ -16,14 +16,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import RequestError
-from sfumato.fitting.public_rng import orthonormal, public_chance
+from sfumato.fitting.public_rng import orthonormal, public_rng
 from sfumato.trusted.budget import Budget, noise_scale
-from sfumato.trusted.encoding import Batch, Encoder, Listed, Measured
+from sfumato.trusted.encoding import Batch, CategoricalCodec, Encoder, NumericCodec
 from sfumato.trusted.encoding.frames import kind_of, names_of, to_arrow
 from sfumato.trusted.encoding.inference import check_inferred
 from sfumato.trusted.noise import Noise, SecureNoise
 from sfumato.trusted.random_directions import Frame
-from sfumato.trusted.redaction import discreet
+from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 
 FloatArray = NDArray[np.float64]
@@ -96,9 +96,9 @@ class LocalSlices:
         """The coordinates by name: `column`, or `column=value`, or `column=missing`."""
         names: list[str] = []
         for name, codes in Encoder(self.schema).columns.items():
-            if isinstance(codes, Measured):
+            if isinstance(codes, NumericCodec):
                 names += [name, *([f"{name}=missing"] if codes.missing is not None else [])]
-            elif isinstance(codes, Listed):
+            elif isinstance(codes, CategoricalCodec):
                 values = [*codes.values, *([None] if codes.nullable else [])]
                 names += [f"{name}={'missing' if value is None else value}" for value in values]
         return tuple(names)
@@ -122,7 +122,7 @@ class LocalSlices:
     @cached_property
     def matrix(self) -> IntArray:
         """Coordinates x directions: an orthonormal frame in whole numbers."""
-        frame = orthonormal(public_chance(_STREAM), self.frame.dimension, self.frame.width)
+        frame = orthonormal(public_rng(_STREAM), self.frame.dimension, self.frame.width)
         whole: IntArray = np.rint(_FRAME_UNIT * frame).astype(np.int64)
         return whole
 
@@ -150,7 +150,7 @@ class LocalSlices:
             raise RequestError("the table lacks a column of the schema, or has one twice; check its header")
         if (frame := kind_of(records)) in ("pandas", "polars") and types != "declared":
             check_inferred(self.schema, str(frame))
-        shadow = discreet(self._shadows)(records, wanted)
+        shadow = redact_errors(self._shadows)(records, wanted)
         if not len(shadow):
             raise RequestError("there is no record to make noisy")
         source = noise or SecureNoise()
@@ -176,7 +176,7 @@ class LocalSlices:
         share = _UNIT / math.sqrt(len(self.schema.by_name)) * _INSIDE
         for name, codes in Encoder(self.schema).columns.items():
             numbers = batch.codes[name]
-            if isinstance(codes, Measured):
+            if isinstance(codes, NumericCodec):
                 there = np.ones(batch.rows, dtype=bool) if codes.missing is None else numbers != codes.missing
                 place = np.where(there, codes.places.take(np.where(there, numbers, 0)), 0.5)
                 blocks.append(np.trunc(share * (2 * place - 1)).astype(np.int64)[:, None])

@@ -19,7 +19,7 @@ from sfumato.fitting.conditions import Condition
 from sfumato.trusted.encoding.inference import check_inferred
 from sfumato.trusted.schema import Schema
 
-SCHEMA = Schema.from_content(
+SCHEMA = Schema.from_dict(
     {
         "sfumato": 1,
         "name": "attacked",
@@ -60,7 +60,7 @@ def outcomes(release, **more) -> dict[str, Outcome]:
 
 
 def column(**content) -> Schema:
-    return Schema.from_content({"sfumato": 1, "name": "t", "columns": [{"name": "x", **content}]})
+    return Schema.from_dict({"sfumato": 1, "name": "t", "columns": [{"name": "x", **content}]})
 
 
 NULL_WORDS_COUNT = {
@@ -225,7 +225,7 @@ def test_a_budget_without_measure_is_refused(release, tmp_path):
 
 @pytest.mark.parametrize(("epsilon", "records"), [(0.005, 1), (0.5, 100), (1.0, 1_000)])
 def test_noise_beyond_the_lattice_is_refused_before_the_spend(epsilon, records, book):
-    wide = Schema.from_content(
+    wide = Schema.from_dict(
         {
             "sfumato": 1,
             "name": f"wide {records}",

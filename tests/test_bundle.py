@@ -55,7 +55,7 @@ def test_a_release_comes_back_as_it_was(release, tmp_path):
     assert again.statement == release.statement
     assert again.statement.hash == release.statement.hash
     for here, there in zip(again.measurements, release.measurements, strict=True):
-        assert here.to_content() == there.to_content()
+        assert here.to_dict() == there.to_dict()
         assert np.array_equal(here.values, there.values)
     assert again.sample(100, seed=1).equals(release.sample(100, seed=1))
     assert members_of(again) == members_of(release)

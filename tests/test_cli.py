@@ -167,7 +167,9 @@ class TestTheLedger:
         monkeypatch.setattr(custodian, "Curator", None)  # nothing behind the door may be touched
         refused = release(place, out="second.sfumato")
         assert refused.exit_code == 3
-        assert "the add-remove limit of dataset 'mixed' leaves" in flat(refused.stderr)
+        assert "limit of dataset 'mixed' does not allow this release: the largest epsilon that still fits is" in flat(
+            refused.stderr
+        )
         assert not (place / "second.sfumato").exists()
         assert sorted(path.name for path in place.iterdir() if path.suffix == ".part") == []
         shown = flat(run("ledger", "show").output)
@@ -357,7 +359,7 @@ def test_places_that_cannot_be_written_exit_2(place):
 
 
 def test_control_characters_of_a_bundle_do_not_reach_the_terminal(place, schema):
-    named = sfumato.Schema.from_content({**schema.to_content(), "name": "red\x1b[31m"})
+    named = sfumato.Schema.from_dict({**schema.to_dict(), "name": "red\x1b[31m"})
     sfumato.release(make_table(50), named, epsilon=1.0, ledger=None, types="declared").save(place / "b.sfumato")
     shown = run("inspect", place / "b.sfumato")
     assert shown.exit_code == 0

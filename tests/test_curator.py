@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.errors import DataError, OverBudget, RequestError
+from sfumato.errors import BudgetExceededError, DataError, RequestError
 from sfumato.trusted import curator as curator_module
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.noise import SecureNoise
-from sfumato.trusted.privacy_filter import Purse, units_of
+from sfumato.trusted.privacy_filter import PrivacyFilter, units_of
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.statistics import Cells, Stacked, size_of
@@ -44,7 +44,7 @@ class Witness:
         self._source, self._noise, self._factor = open_source(table(rows), SCHEMA, declared=True), SecureNoise(), factor
         self.header = self._source.header
         self.private = True
-        self._purse = Purse(self.budget.units)
+        self._purse = PrivacyFilter(self.budget.units)
 
     @property
     def spent(self):
@@ -126,7 +126,7 @@ def test_events_recorded_are_noise_drawn():
 def test_without_budget_nothing_is_read_or_drawn():
     witness = Witness()
     door = witness.curator()
-    with pytest.raises(OverBudget):
+    with pytest.raises(BudgetExceededError):
         door.measure(ONE, 5.0)
     assert [event[0] for event in witness.events] == ["spend"]
     assert witness.spent == 0
@@ -191,11 +191,13 @@ class TestFaultsAreSeen:
             check_spend_read_noise(TWO, 0.1, Adjacency.ADD_REMOVE, Unweighted())
 
 
-PUBLIC = Schema.from_content(SCHEMA.to_content() | {"public_features": True})
+PUBLIC = Schema.from_dict(SCHEMA.to_dict() | {"public_features": True})
 
 
 def door_of(adjacency: Adjacency, public: tuple[str, ...]) -> Curator:
-    return Curator(open_source(table(10), PUBLIC, declared=True), adjacency, Purse(10**12), SecureNoise(), public)
+    return Curator(
+        open_source(table(10), PUBLIC, declared=True), adjacency, PrivacyFilter(10**12), SecureNoise(), public
+    )
 
 
 class TestPublicFeatures:
@@ -215,7 +217,7 @@ class TestPublicFeatures:
 
 def test_a_purse_for_other_persons_than_the_source_bounds_is_refused():
     """Else three records of a person would be paid for as one."""
-    people = Schema.from_content(SCHEMA.to_content() | {"unit": {"column": "who", "records": 3}})
+    people = Schema.from_dict(SCHEMA.to_dict() | {"unit": {"column": "who", "records": 3}})
     rows = table(10).append_column("who", pa.array(range(10)))
     for source, records in (
         (open_source(rows, people, declared=True), 1),
@@ -223,8 +225,10 @@ def test_a_purse_for_other_persons_than_the_source_bounds_is_refused():
         (open_source(rows, SCHEMA, declared=True), 3),
     ):
         with pytest.raises(RequestError, match="counts other persons than the source"):
-            Curator(source, Adjacency.ADD_REMOVE, Purse(10**12, records), SecureNoise())
-    assert Curator(open_source(rows, people, declared=True), Adjacency.ADD_REMOVE, Purse(10**12, 3), SecureNoise())
+            Curator(source, Adjacency.ADD_REMOVE, PrivacyFilter(10**12, records), SecureNoise())
+    assert Curator(
+        open_source(rows, people, declared=True), Adjacency.ADD_REMOVE, PrivacyFilter(10**12, 3), SecureNoise()
+    )
 
 
 def test_every_number_has_noise_of_its_own():

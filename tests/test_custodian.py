@@ -19,7 +19,7 @@ ROWS = pd.DataFrame({"a": [0, 1, 2, 3] * 5, "b": [True, False] * 10})
 
 
 def by_person(records: int) -> Schema:
-    return Schema.from_content(SMALL.to_content() | {"unit": {"column": "who", "records": records}})
+    return Schema.from_dict(SMALL.to_dict() | {"unit": {"column": "who", "records": records}})
 
 
 def test_the_ledger_has_the_cost_before_a_row_is_read(tmp_path, monkeypatch):
@@ -50,7 +50,9 @@ def test_a_seed_and_nothing_else_marks_a_release(seed):
 def test_what_all_measurements_cost_is_the_budget_and_not_more(records, monkeypatch):
     purses = []
     monkeypatch.setattr(
-        custodian, "Purse", lambda *words, real=custodian.Purse: purses.append(real(*words)) or purses[-1]
+        custodian,
+        "PrivacyFilter",
+        lambda *words, real=custodian.PrivacyFilter: purses.append(real(*words)) or purses[-1],
     )
     rows = ROWS.assign(who=[f"p{row}" for row in range(20)])
     schema = by_person(records)
@@ -78,13 +80,13 @@ def test_features_are_let_out_only_where_the_schema_says_that_they_are_public(mo
     curator = Curator.__init__
     monkeypatch.setattr(Curator, "__init__", lambda self, *words: allowed.append(words[4]) or curator(self, *words))
     for public in (False, True):
-        schema = Schema.from_content(SMALL.to_content() | {"public_features": public})
+        schema = Schema.from_dict(SMALL.to_dict() | {"public_features": public})
         sfumato.release(ROWS, schema, epsilon=1.0, ledger=None, adjacency="label")
     assert [tuple(names) for names in allowed] == [(), ("a",)]
 
 
 def test_public_features_and_persons_do_not_go_together():
-    schema = Schema.from_content(by_person(2).to_content() | {"public_features": True})
+    schema = Schema.from_dict(by_person(2).to_dict() | {"public_features": True})
     rows = ROWS.assign(who=[f"p{row}" for row in range(20)])
     with pytest.raises(RequestError, match="take one of the two off the schema"):
         sfumato.release(rows, schema, epsilon=1.0, ledger=None, adjacency="label", types="declared")

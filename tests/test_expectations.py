@@ -42,7 +42,7 @@ def test_intervals_hold_the_truth():
     for _ in range(12):
         release = sfumato.release(rows, SCHEMA, epsilon=1.0, ledger=None, types="declared")
         for column, given, truth in asked:
-            mean, low, high = release.expect(column, given=given)
+            mean, low, high = release.mean(column, given=given)
             assert low <= mean <= high
             held.append(low <= truth <= high)
             widths.append((high - low) / (100 if column == "z" else 9 if column == "x" else 1))
@@ -52,27 +52,27 @@ def test_intervals_hold_the_truth():
 
 def test_a_condition_that_was_asked_before_counts_too():
     release = sfumato.release(table(), SCHEMA, epsilon=1.0, ledger=None, types="declared")
-    assert release.condition({"x": 7}).expect("z") == release.expect("z", given={"x": 7})
+    assert release.condition({"x": 7}).mean("z") == release.mean("z", given={"x": 7})
 
 
 def test_units_and_types(schema):
     release = sfumato.release(make_table(3_000), schema, epsilon=4.0, ledger=None, types="declared")
-    assert isinstance(release.expect("born").mean, dt.date)
-    assert isinstance(release.expect("seen").low, dt.datetime)
-    assert 0 <= release.expect("member").mean <= 1
-    assert release.expect("debt").mean > 1  # over the records that have one
+    assert isinstance(release.mean("born").mean, dt.date)
+    assert isinstance(release.mean("seen").low, dt.datetime)
+    assert 0 <= release.mean("member").mean <= 1
+    assert release.mean("debt").mean > 1  # over the records that have one
     with pytest.raises(RequestError, match="no numbers"):
-        release.expect("job")
+        release.mean("job")
     with pytest.raises(RequestError, match="no column 'jobs'"):
-        release.expect("jobs")
+        release.mean("jobs")
     with pytest.raises(RequestError, match="no record has a value"):
-        release.expect("debt", given={"debt": None})
+        release.mean("debt", given={"debt": None})
 
 
 def test_what_no_table_holds_has_the_whole_range():
     """Two columns of very many that were not counted together."""
     columns = [{"name": f"c{n:02d}", "type": "boolean"} for n in range(60)]
-    schema = Schema.from_content({"sfumato": 1, "name": "t", "columns": columns})
+    schema = Schema.from_dict({"sfumato": 1, "name": "t", "columns": columns})
     rng = np.random.default_rng(1)
     rows = pa.table({f"c{n:02d}": rng.random(2_000) < 0.5 for n in range(60)})
     release = sfumato.release(rows, schema, epsilon=1.0, ledger=None, types="declared")
@@ -81,4 +81,4 @@ def test_what_no_table_holds_has_the_whole_range():
     missed = next(
         (a, b) for a in schema.features for b in schema.features if a < b and frozenset((a, b)) not in counted
     )
-    assert release.expect(missed[0], given={missed[1]: True})[1:] == (0.0, 1.0)
+    assert release.mean(missed[0], given={missed[1]: True})[1:] == (0.0, 1.0)

@@ -1,14 +1,16 @@
 """Rules that the code keeps: most are import contracts and bans of names in pyproject.toml; here they are tried."""
 
-import shutil
+import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import sfumato
 from sfumato.trusted.statistics import statistic
+from tests.trusted_lines import lines_by_room
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,7 +22,7 @@ def codes_of_ruff(source: str, file: str) -> set[str]:
     return {line.split(": ", 1)[1].split()[0] for line in done.stdout.splitlines() if file in line}
 
 
-@pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not installed: pip install 'sfumato[dev]'")
+@pytest.mark.skipif(find_spec("ruff") is None, reason="ruff is not installed: pip install 'sfumato[dev]'")
 class TestBans:
     """What the linter refuses (threats 12 and 15)."""
 
@@ -45,7 +47,7 @@ class TestBans:
             ("import marshal\n\nmarshal.loads(b'')\n", "S302"),
             ("eval('1')\n", "S307"),
             ("import yaml\n\nyaml.load('x', Loader=yaml.Loader)\n", "S506"),
-            ("import torch\n\ntorch.load('x')\n", "S614"),
+            ("import torch\n\ntorch.load('x')\n", "TID251"),
             ("from joblib import load\n", "TID251"),
         ],
     )
@@ -71,3 +73,20 @@ def test_every_statistic_argues_its_sensitivity():
         assert "Formal guarantees" in text
         for adjacency in sfumato.Adjacency:
             assert adjacency in text
+
+
+def test_the_readme_names_every_trusted_folder():
+    """To check the privacy, a reader is sent to all of it, and to nothing that is not there."""
+    text, rooms = (ROOT / "README.md").read_text(encoding="utf-8"), lines_by_room()
+    named = set(re.findall(r"^\| \[`sfumato/(trusted[\w/]*)/`\]", text, re.MULTILINE))
+    assert named == set(rooms)
+    stated = int(re.search(r"about ([\d,]+) lines", text).group(1).replace(",", ""))
+    assert stated == pytest.approx(sum(sum(room.values()) for room in rooms.values()), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda page: page.name
+)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert "://" in link or (page.parent / link).exists(), link

@@ -68,8 +68,8 @@ PLACES = {
     "reading a number": (reading, "as_numbers"),
     "looking up a category": (reading, "positions"),
     "reading a truth value": (reading, "as_truth"),
-    "encoding a listed column": (lists.Listed, "encode"),
-    "encoding a measured column": (scales.Measured, "encode"),
+    "encoding a listed column": (lists.CategoricalCodec, "encode"),
+    "encoding a measured column": (scales.NumericCodec, "encode"),
     "counting": (Cells, "__call__"),
     "adding up": (batches, "sum_of"),
 }
@@ -102,7 +102,7 @@ def test_nor_does_one_while_public_features_are_read(mechanism, tmp_path):
             f"create table t as select i % 50 x, i % 40 z, if(i = 7, '{TOKEN}', '1') y from range(300) as rows(i)"
         )
     data = sfumato.Database(tmp_path / "t.duckdb", query="select * from t where cast(y as int) >= 0")
-    schema = Schema.from_content(content)
+    schema = Schema.from_dict(content)
     settings = {"epsilon": 1.0, "adjacency": "label", "mechanism": mechanism}
     error = check_nothing_is_told(lambda: sfumato.release(data, schema, **settings))
     assert isinstance(error, DataError)
@@ -131,7 +131,7 @@ def test_the_error_is_the_same_on_neighbours(schema, monkeypatch):
 
 def test_an_error_that_quotes_a_row_is_seen(monkeypatch, schema):
     """The check has teeth: with discretion taken off, the token is told."""
-    monkeypatch.setattr(discretion, "discreet", lambda work: work)
+    monkeypatch.setattr(discretion, "redact_errors", lambda work: work)
     monkeypatch.setattr(batches.StreamSource, "sum", lambda self, statistic: fault())
     monkeypatch.setattr("sfumato.trusted.sources.memory.MemorySource.sum", lambda self, statistic: fault())
     with pytest.raises(RuntimeError) as caught:
@@ -166,7 +166,7 @@ def test_a_release_tells_nothing_of_a_row(schema, tmp_path, capfd, recwarn):
         (tmp_path / "l.sqlite").read_bytes(),
         public_report(release).encode(),
         " ".join(stages).encode(),
-        release.sample(2_000, frame="pandas").to_csv().encode(),
+        release.sample(2_000, output="pandas").to_csv().encode(),
     ]
     assert all(TOKEN.encode() not in part for part in everything)
     assert len(recwarn) == 0
@@ -218,4 +218,4 @@ def test_values_that_numpy_would_warn_of_are_quiet():
     """A warning would tell that such a value is there."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.isinf(discretion.discreet(lambda: np.ones(1) / np.zeros(1))()).all()
+        assert np.isinf(discretion.redact_errors(lambda: np.ones(1) / np.zeros(1))()).all()

@@ -143,7 +143,7 @@ def test_tables_that_are_none_or_lack_a_column_are_refused():
 
 
 def test_persons_are_not_taken_for_records():
-    unit = Schema.from_content(SCHEMA.to_content() | {"unit": {"column": "person", "records": 5}})
+    unit = Schema.from_dict(SCHEMA.to_dict() | {"unit": {"column": "person", "records": 5}})
     with pytest.raises(RequestError, match="one person with several"):
         LocalSlices(unit, 1.0)
 

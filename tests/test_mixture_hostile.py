@@ -18,7 +18,7 @@ def schema_of(columns: dict[str, list], classes: int | None = 3, **more) -> sfum
     numbers = [{"name": name, "type": "number", "bounds": bounds} for name, bounds in columns.items()]
     label = [] if classes is None else [{"name": "y", "type": "category", "values": [f"v{k}" for k in range(classes)]}]
     target = {} if classes is None else {"target": "y"}
-    return sfumato.Schema.from_content({"sfumato": 1, "name": "t", "columns": [*numbers, *label], **target, **more})
+    return sfumato.Schema.from_dict({"sfumato": 1, "name": "t", "columns": [*numbers, *label], **target, **more})
 
 
 TWO = schema_of({"a": [0, 10], "b": [-5, 5]})
@@ -48,7 +48,7 @@ def check(release: sfumato.Release) -> None:
         np.linalg.cholesky(found.covs)
     assert np.isfinite(model.draws.counts).all()
     assert 0 < model.size < math.inf
-    sample = release.action("detailed").sample(200, seed=0, frame="arrow")
+    sample = release.estimate("detailed").sample(200, seed=0, output="arrow")
     assert len(sample) == 200
     for name, column in release.schema.by_name.items():
         values = sample.column(name)
@@ -133,7 +133,7 @@ def test_a_null_where_none_may_be_counts_as_the_columns_otherwise():
     )
     table = pa.table({"a": pa.array([math.nan, None] * 2_000), "y": ["v0"] * 4_000})
     release = release_of(table, schema, epsilon=10.0)
-    assert release.expect("a").mean == pytest.approx(8, abs=0.3)
+    assert release.mean("a").mean == pytest.approx(8, abs=0.3)
 
 
 def test_bounds_that_are_far_too_wide_still_find_the_class():
@@ -142,7 +142,7 @@ def test_bounds_that_are_far_too_wide_still_find_the_class():
     a, b = np.random.default_rng(5).normal([[5], [0]], 1, (2, 20_000))
     table = pa.table({"a": a, "b": b, "y": ["v0"] * 20_000})
     release = release_of(table, schema, epsilon=8.0)
-    assert release.expect("a").mean == pytest.approx(5, abs=0.5)
+    assert release.mean("a").mean == pytest.approx(5, abs=0.5)
     spread = np.sqrt([one.diagonal() for one in release.fitted.actions["mixture"].covs]) * 1_000
     assert np.allclose(spread, 1, rtol=0.5)
 

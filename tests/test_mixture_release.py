@@ -94,7 +94,7 @@ class TestSample:
         assert sample["height"].dtype == table["height"].dtype
 
     def test_follows_the_classes(self, release, frame):
-        sample = release.action("detailed").sample(40_000, seed=3).to_pandas()
+        sample = release.estimate("detailed").sample(40_000, seed=3).to_pandas()
         sample["born"] = (pd.to_datetime(sample["born"]) - pd.Timestamp(0)).dt.days
         assert sample["height"].between(0, 100).all()
         assert sample["age"].between(0, 120).all()
@@ -120,7 +120,7 @@ class TestSample:
 class TestAnswers:
     @pytest.mark.parametrize("action", ACTIONS)
     def test_predictions(self, release, action):
-        read = release.action(action)
+        read = release.estimate(action)
         proba = read.predict_proba(FRESH)
         truth = np.array(FRESH.column("kind").to_pylist())
         assert read.classes == KINDS
@@ -145,7 +145,7 @@ class TestAnswers:
             scale = math.log(6 * 8 * 0.8 * 0.5 * 900) + 2 * math.log(2 * math.pi)
             weight = {"a": 0.5, "b": 0.3, "c": 0.2}[kind]
             truth += (math.log(weight) - scale - np.log(mine["dose"]) - 0.5 * (z**2 + w**2 + v**2 + u**2)).sum()
-        assert release.action(action).log_prob(FRESH).mean() == pytest.approx(truth / 2_000, abs=0.05)
+        assert release.estimate(action).log_prob(FRESH).mean() == pytest.approx(truth / 2_000, abs=0.05)
 
     def test_log_prob_is_a_density_in_the_users_units(self, release):
         assert np.exp(release.log_prob(pa.table({"age": np.arange(121)}))).sum() == pytest.approx(1, abs=1e-3)
@@ -166,7 +166,7 @@ class TestAnswers:
             assert table["probability"].sum() == pytest.approx(1)
             assert ((table["low"] <= table["probability"]) & (table["probability"] <= table["high"])).all()
             assert (table["first"] <= table["last"]).all()
-        ages = release.marginal("age", frame="pandas")
+        ages = release.marginal("age", output="pandas")
         for _, row in ages.iterrows():
             assert row["probability"] == pytest.approx(
                 frame["age"].between(row["first"], row["last"]).mean(), abs=0.025
@@ -193,21 +193,21 @@ class TestAnswers:
 
     def test_expectations(self, release, frame):
         for name, near in (("height", 0.3), ("age", 0.4), ("dose", 1.5)):
-            mean, low, high = release.expect(name)
+            mean, low, high = release.mean(name)
             assert low <= mean <= high
             assert mean == pytest.approx(frame[name].mean(), abs=near)
-        day = release.expect("born")
+        day = release.mean("born")
         assert isinstance(day.mean, dt.date)
         assert (day.mean - dt.date(1970, 1, 1)).days == pytest.approx(frame["born"].mean(), abs=60)
         inside = frame[frame["height"].between(45, 60)]
-        assert release.expect("age", given={"height": (45, 60)}).mean == pytest.approx(inside["age"].mean(), abs=1.5)
+        assert release.mean("age", given={"height": (45, 60)}).mean == pytest.approx(inside["age"].mean(), abs=1.5)
         of_kind = frame[frame["kind"] == "c"]
-        assert release.expect("dose", given={"kind": "c"}).mean == pytest.approx(of_kind["dose"].mean(), rel=0.05)
+        assert release.mean("dose", given={"kind": "c"}).mean == pytest.approx(of_kind["dose"].mean(), rel=0.05)
         with pytest.raises(RequestError, match="no mean"):
-            release.expect("kind")
+            release.mean("kind")
 
     def test_expectations_over_two_ranges_come_soon(self, release, frame):
-        found = release.expect("age", given={"height": (45, 60), "dose": (3, 30)})
+        found = release.mean("age", given={"height": (45, 60), "dose": (3, 30)})
         inside = frame[frame["height"].between(45, 60) & frame["dose"].between(3, 30)]
         assert found.low <= found.mean <= found.high
         assert found.mean == pytest.approx(inside["age"].mean(), abs=1.5)
@@ -242,12 +242,12 @@ class TestAnswers:
         moved = TABLE.set_column(TABLE.column_names.index("height"), "height", pa.array([90.0] * 4_000))
         assert release.kl(release_of(moved, seed=9)) > 1
         for action in ACTIONS:
-            assert release.action(action).model.action == action
-            assert release.kl(release.action(action)) < 0.1
+            assert release.estimate(action).model.action == action
+            assert release.kl(release.estimate(action)) < 0.1
         with pytest.raises(RequestError, match="use one of mixture, wide, detailed"):
-            release.action("oracle")
+            release.estimate("oracle")
         tables = sfumato.release(TABLE, SCHEMA, epsilon=1.0, ledger=None, mechanism="tables", types="declared")
-        for ask in (tables.parameters, lambda: tables.action("wide"), lambda: release.kl(tables)):
+        for ask in (tables.parameters, lambda: tables.estimate("wide"), lambda: release.kl(tables)):
             with pytest.raises(RequestError, match="mechanism mixture"):
                 ask()
 
@@ -286,7 +286,7 @@ class TestConditions:
             asked = release.condition(given)
             left = frame[kept]
             assert asked.size == pytest.approx(len(left), rel=0.15)
-            assert asked.expect("height").mean == pytest.approx(left["height"].mean(), abs=1.5)
+            assert asked.mean("height").mean == pytest.approx(left["height"].mean(), abs=1.5)
             share = asked.marginal("kind").to_pandas().set_index("value")["probability"]
             for kind in KINDS:
                 assert share[kind] == pytest.approx((left["kind"] == kind).mean(), abs=0.08)
@@ -317,7 +317,7 @@ class TestConditions:
 class TestBundle:
     def test_save_open_verify(self, tmp_path):
         release = release_of(make(1_000), epsilon=2.0)
-        given = release.condition({"age": (40, 60)}).action("detailed")
+        given = release.condition({"age": (40, 60)}).estimate("detailed")
         given.save(tmp_path / "given.sfumato")
         again = sfumato.open(tmp_path / "given.sfumato")
         assert again.sample(50, seed=2).equals(given.sample(50, seed=2))
@@ -340,7 +340,7 @@ class TestBundle:
         assert {check.what: check.holds for check in verify(release)}["model follows from the measurements"]
 
     def test_the_public_report_renders(self, release):
-        for asked in (release, release.condition({"age": (40, 60)}), release.action("detailed")):
+        for asked in (release, release.condition({"age": (40, 60)}), release.estimate("detailed")):
             page = public_report(asked)
             assert "<svg" in page
             assert all(name in page for name in SCHEMA.by_name)
@@ -412,20 +412,20 @@ def test_whatever_the_rows_hold_the_path_and_the_spend_are_the_same(rows, adjace
     for here, there in zip(release.statement.items, other.statement.items, strict=True):
         assert (here.mu, here.units) == (there.mu, there.units)
     assert release.statement.promise == other.statement.promise
-    sample = release.sample(50, frame="arrow")
+    sample = release.sample(50, output="arrow")
     assert len(sample) == 50
     assert sample.column("x").null_count == sample.column("n").null_count == 0
     for action in ACTIONS:
-        read = release.action(action)
+        read = release.estimate(action)
         assert np.isfinite(read.log_prob(usual_rows(20))).all()
         assert np.allclose(read.predict_proba(usual_rows(20)).sum(axis=1), 1)
         assert np.isfinite(release.kl(read))
     assert release.size >= 1
     for name in ("x", "n"):
-        assert np.isfinite(release.expect(name)).all()
-        assert release.marginal(name, frame="pandas")["probability"].sum() == pytest.approx(1)
+        assert np.isfinite(release.mean(name)).all()
+        assert release.marginal(name, output="pandas")["probability"].sum() == pytest.approx(1)
         assert SMALL[name].bounds[0] <= release.quantile(name, 0.5) <= SMALL[name].bounds[1]
-    estimates = release.parameters(frame="arrow")
+    estimates = release.parameters(output="arrow")
     assert all(np.isfinite(estimates.column(name).to_numpy()).all() for name in ("estimate", "low", "high"))
 
 
@@ -443,7 +443,7 @@ def test_a_class_of_missing_labels_is_a_class():
     release = release_of(table, SMALL, seed=1)
     assert release.classes == ["a", "b", None]
     assert release.predict(pa.table({"x": [21.0, 49.0, 79.0]})).tolist() == ["a", "b", None]
-    assert release.expect("x", given={"kind": None}).mean == pytest.approx(80, abs=2)
+    assert release.mean("x", given={"kind": None}).mean == pytest.approx(80, abs=2)
     assert release.sample(30, given={"kind": None}).column("kind").null_count == 30
     assert release.parameters().column("class").null_count == 1 + 2 + 3
 
@@ -454,7 +454,7 @@ def numbers(count: int, **column) -> list[dict]:
 
 def schema_of(*columns, target="y"):
     label = {"name": "y", "type": "category", "values": ["no", "yes"]}
-    return sfumato.Schema.from_content({"sfumato": 1, "name": "t", "columns": [*columns, label], "target": target})
+    return sfumato.Schema.from_dict({"sfumato": 1, "name": "t", "columns": [*columns, label], "target": target})
 
 
 @pytest.mark.parametrize("columns", [1, 12])
@@ -469,7 +469,7 @@ def test_one_column_and_twelve(columns):
     assert release.size == pytest.approx(3_000, rel=0.03)
     for place in range(min(columns, 2)):
         for kind, truth in (("no", 4), ("yes", 5 + place % 2)):
-            assert release.expect(f"x{place}", given={"y": kind}).mean == pytest.approx(truth, abs=0.25)
+            assert release.mean(f"x{place}", given={"y": kind}).mean == pytest.approx(truth, abs=0.25)
     right = (release.predict(table) == np.where(label, "yes", "no")).mean()
     assert right > (0.65 if columns == 1 else 0.95)
     assert {check.what: check.holds for check in verify(release)}["model follows from the measurements"]

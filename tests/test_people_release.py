@@ -16,7 +16,7 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.noise import SecureNoise
-from sfumato.trusted.privacy_filter import Purse, units_of
+from sfumato.trusted.privacy_filter import PrivacyFilter, units_of
 from sfumato.trusted.sources import open_source
 from tests.mechanisms.every import ID, every_case
 
@@ -131,15 +131,15 @@ def test_the_door_counts_persons_as_its_source_does():
     case = CASES["tables"].by_person(3)
     with closing(open_source(case.table, case.schema, declared=True)) as source:
         with pytest.raises(RequestError, match="counts other persons"):
-            Curator(source, Adjacency.ADD_REMOVE, Purse(10**12), SecureNoise())
-        Curator(source, Adjacency.ADD_REMOVE, Purse(10**12, 3), SecureNoise())
+            Curator(source, Adjacency.ADD_REMOVE, PrivacyFilter(10**12), SecureNoise())
+        Curator(source, Adjacency.ADD_REMOVE, PrivacyFilter(10**12, 3), SecureNoise())
     with closing(open_source(case.table, CASES["tables"].schema, declared=True)) as source, pytest.raises(RequestError):
-        Curator(source, Adjacency.ADD_REMOVE, Purse(10**12, 3), SecureNoise())
+        Curator(source, Adjacency.ADD_REMOVE, PrivacyFilter(10**12, 3), SecureNoise())
 
 
 @pytest.mark.parametrize("records", [1, 2, 7, 1000])
 def test_shares_for_one_record_cost_no_more_than_the_budget_for_all(records):
-    budget, purse = Budget(1.0, 1e-6, records), Purse(Budget(1.0, 1e-6).units, records)
+    budget, purse = Budget(1.0, 1e-6, records), PrivacyFilter(Budget(1.0, 1e-6).units, records)
     mus = budget.split((0.2, 0.5, 0.3))
     for mu in mus:
         purse.spend(mu)

@@ -203,7 +203,7 @@ def test_marginals_are_tables(release):
     assert all(row["low"] <= row["probability"] <= row["high"] for row in wage)
     debt = release.marginal("debt").to_pylist()
     assert debt[-1]["first"] is None
-    assert isinstance(release.marginal("ill", frame="pandas"), pd.DataFrame)
+    assert isinstance(release.marginal("ill", output="pandas"), pd.DataFrame)
     with pytest.raises(RequestError, match="no column 'x'"):
         release.marginal("x")
 
@@ -228,7 +228,7 @@ import sfumato
 release = sfumato.open(sys.argv[1])
 rows = release.sample(10)
 release.log_prob(rows), release.predict_proba(rows), release.marginal("age"), release.condition({"age": (20, 30)})
-private = ("curator", "sources", "custodian", "privacy.noise", "privacy.ledger", "mechanisms", "audit")
+private = ("trusted.curator", "trusted.sources", "trusted.noise", "trusted.ledger", "api", "fitting.mechanisms")
 print(len(rows), [name for name in private if f"sfumato.{name}" in sys.modules])
 """
 

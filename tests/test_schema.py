@@ -40,7 +40,7 @@ def test_the_example_of_the_design_is_read():
 def test_yaml_and_json_go_out_and_come_back(text):
     schema = Schema.from_yaml(text)
     assert Schema.from_yaml(schema.to_yaml()) == schema
-    assert Schema.from_content(json.loads(json.dumps(schema.to_content()))) == schema
+    assert Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
     assert list(Schema.from_yaml(schema.to_yaml()).by_name) == list(schema.by_name)
 
 
@@ -183,7 +183,7 @@ def test_any_text_is_a_schema_or_a_schema_error(text):
 )
 def test_any_column_is_sound_or_a_schema_error(column):
     with contextlib.suppress(SchemaError):
-        Schema.from_content({"sfumato": 1, "name": "t", "columns": [column]})
+        Schema.from_dict({"sfumato": 1, "name": "t", "columns": [column]})
 
 
 def test_a_value_is_the_same_text_in_any_type():

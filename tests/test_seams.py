@@ -14,7 +14,7 @@ from sfumato.errors import BundleError, RequestError
 from sfumato.fitting.mechanisms import mechanism
 from sfumato.fitting.mechanisms.mechanism import Mechanism, register_mechanism
 from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
-from sfumato.fitting.replay import Record
+from sfumato.fitting.replay import Replay
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.schema import Schema
@@ -58,11 +58,11 @@ class CountCodes:
     def follows(self, schema: Schema) -> bool:
         return self.column in schema.by_name and self.codes == Encoder(schema).columns[self.column].size
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {"kind": "toy count", "column": self.column, "codes": self.codes}
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "CountCodes":
+    def from_dict(cls, content: Mapping[str, Any]) -> "CountCodes":
         return cls(content["column"], content["codes"])
 
 
@@ -97,14 +97,14 @@ class ToyMechanism(Mechanism):
         return TableMixture(np.ones(1), {plan.column: pieces}, float(counts.sum()))
 
     def refit(self, measurements, plan, settings, features=None):
-        return self.release(Record(measurements), plan, lambda _: None)
+        return self.release(Replay(measurements), plan, lambda _: None)
 
 
 @pytest.fixture
 def toy(monkeypatch):
     monkeypatch.setattr(statistic, "_KINDS", dict(statistic._KINDS))
     monkeypatch.setattr(mechanism, "_REGISTERED", dict(mechanism._REGISTERED))
-    statistic.register("toy count", CountCodes.from_content)
+    statistic.register("toy count", CountCodes.from_dict)
     register_mechanism(ToyMechanism())
 
 
@@ -125,4 +125,4 @@ def test_without_their_registration_they_are_refused(tmp_path):
     with pytest.raises(RequestError, match="use one of auto, tables, mixture, subspace, slices"):
         sfumato.release(pa.table({"wet": [True]}), SCHEMA, epsilon=1.0, mechanism="toy", ledger=None)
     with pytest.raises(BundleError, match="not known"):
-        statistic.statistic_from_content({"kind": "toy count", "column": "wet", "codes": 2})
+        statistic.statistic_from_dict({"kind": "toy count", "column": "wet", "codes": 2})

@@ -21,9 +21,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sfumato
 from sfumato.artefact.verify import verify
-from sfumato.errors import BudgetError, OverBudget, RequestError, SchemaError
+from sfumato.errors import BudgetError, BudgetExceededError, RequestError, SchemaError
 from sfumato.sklearn import DataDependentWarning, PrivateGaussianMixture
-from sfumato.sklearn.private_bounds import OCTAVES, PUBLIC_BOX, Purchase, buy_bounds, read_bounds
+from sfumato.sklearn.private_bounds import OCTAVES, PUBLIC_BOX, Purchase, estimate_bounds, read_bounds
 from sfumato.sklearn.public_inputs import bounds_of
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
@@ -51,7 +51,7 @@ def quick(**parameters) -> PrivateGaussianMixture:
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        PrivateGaussianMixture(epsilon=8.0, bounds="buy", classes="observed", seed=0),
+        PrivateGaussianMixture(epsilon=8.0, bounds="estimate", classes="observed", seed=0),
         PrivateGaussianMixture(epsilon=8.0, bounds=(-1_000, 1_000), seed=0),
     ]
 )
@@ -66,7 +66,7 @@ def test_sfumato_does_not_load_scikit_learn():
     assert run.stdout == "False\n"
 
 
-@pytest.mark.parametrize("bounds", [BOX, "buy"], ids=str)
+@pytest.mark.parametrize("bounds", [BOX, "estimate"], ids=str)
 def test_labelled_records_are_fitted_as_without_privacy(bounds):
     X, y = blobs()
     new, truth = blobs(seed=1)
@@ -190,8 +190,8 @@ def test_pipeline_clone_and_search():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"bounds": None}, "never read off the rows.*bounds='buy'"),
-        ({"bounds": "guess"}, "'guess'; give numbers, or say 'buy'"),
+        ({"bounds": None}, "never read off the rows.*bounds='estimate'"),
+        ({"bounds": "guess"}, "'guess'; give numbers, or say 'estimate'"),
         ({"bounds": (5, -5)}, "feature 0: 5 is not below -5"),
         ({"bounds": (0, np.inf)}, "do not fit 3 features"),
         ({"bounds": np.zeros((2, 2))}, "do not fit 3 features"),
@@ -201,7 +201,7 @@ def test_pipeline_clone_and_search():
         ({"n_components": None, "classes": [0, 1]}, "a label that classes does not name"),
         ({"action": "narrow"}, "use one of mixture, wide, detailed"),
         ({"adjacency": "row"}, "use one of add-remove, replace, label"),
-        ({"adjacency": "label", "classes": [0, 1, 2], "bounds": "buy"}, "bounds as numbers"),
+        ({"adjacency": "label", "classes": [0, 1, 2], "bounds": "estimate"}, "bounds as numbers"),
         ({"bounds_share": 1.0}, "between 0 and 1"),
         ({"dataset": None}, "give dataset="),
     ],
@@ -216,7 +216,7 @@ def test_what_nobody_said_is_refused_before_anything_is_spent(parameters, messag
 
 def test_what_the_mixture_refuses_is_refused_before_bounds_are_bought(tmp_path):
     book = sfumato.Ledger(tmp_path / "ledger")
-    terms = {"bounds": "buy", "ledger": book, "dataset": "d"}
+    terms = {"bounds": "estimate", "ledger": book, "dataset": "d"}
     for error, X, parameters in (
         (SchemaError, np.zeros((5, 33)), {}),
         (RequestError, np.zeros((5, 2)), {"n_components": 51}),
@@ -247,7 +247,7 @@ def test_bought_bounds_are_paid_for(adjacency, tmp_path):
     budget = Budget(8.0, 1e-6)
     book.set_limit("blobs", budget, Adjacency(adjacency))
     estimator = PrivateGaussianMixture(
-        epsilon=8.0, bounds="buy", classes=[0, 1, 2], adjacency=adjacency, ledger=book, dataset="blobs"
+        epsilon=8.0, bounds="estimate", classes=[0, 1, 2], adjacency=adjacency, ledger=book, dataset="blobs"
     ).fit(X, y)
     statement = estimator.statement_
     assert (statement.epsilon, statement.delta, statement.adjacency) == (8.0, 1e-6, adjacency)
@@ -272,7 +272,7 @@ def test_bought_bounds_are_paid_for(adjacency, tmp_path):
     assert reserved.units == budget.units
     assert reserved.hash == statement.reservation == estimator.release_.statement.reservation
     assert estimator.release_.statement.hash in committed.detail
-    with pytest.raises(OverBudget):
+    with pytest.raises(BudgetExceededError):
         estimator.fit(X, y)
 
 
@@ -285,7 +285,7 @@ def test_bounds_that_are_known_cost_nothing(tmp_path):
     assert estimator.statement_.label == "proven"
     estimator.release_.save(tmp_path / "bundle")
     assert sfumato.open(tmp_path / "bundle").statement.reservation == book.entries()[0].hash
-    assert quick(seed=1).fit(X).statement_.label == quick(bounds="buy", seed=1).fit(X).statement_.label
+    assert quick(seed=1).fit(X).statement_.label == quick(bounds="estimate", seed=1).fit(X).statement_.label
     assert quick(seed=1).fit(X).statement_.seeded
 
 
@@ -303,7 +303,7 @@ def test_bought_bounds_hold_the_records_and_little_else():
     rng = np.random.default_rng(0)
     X = np.column_stack([make(rng) for make in COLUMNS.values()])
     for seed in range(5):
-        bounds, _ = buy_bounds(X, Purchase.of(Budget(3.0, 1e-6), 0.1), Adjacency.ADD_REMOVE, SeededNoise(seed))
+        bounds, _ = estimate_bounds(X, Purchase.of(Budget(3.0, 1e-6), 0.1), Adjacency.ADD_REMOVE, SeededNoise(seed))
         assert ((bounds[:, 0] <= X) & (bounds[:, 1] >= X)).mean(axis=0).min() > 0.97
         assert (np.ptp(bounds, axis=1) / X.std(axis=0)).max() < 600
 
@@ -313,7 +313,7 @@ def test_one_record_moves_one_count_in_every_column():
     purchase = Purchase.of(Budget(1.0, 1e-6), 0.1)
     more = np.vstack((X, [[1e300, -3.0, 0.0]]))
     (first, *_), (second, *_) = (
-        buy_bounds(records, purchase, Adjacency.ADD_REMOVE, SeededNoise(0))[1] for records in (X, more)
+        estimate_bounds(records, purchase, Adjacency.ADD_REMOVE, SeededNoise(0))[1] for records in (X, more)
     )
     moved = (second.values - first.values).reshape(3, -1)
     assert moved.sum(axis=1).tolist() == [1, 1, 1]
@@ -323,7 +323,9 @@ def test_one_record_moves_one_count_in_every_column():
 
 
 def test_too_few_records_leave_the_widest_bounds():
-    bounds, _ = buy_bounds(np.zeros((5, 2)), Purchase.of(Budget(0.1, 1e-6), 0.1), Adjacency.REPLACE, SeededNoise(0))
+    bounds, _ = estimate_bounds(
+        np.zeros((5, 2)), Purchase.of(Budget(0.1, 1e-6), 0.1), Adjacency.REPLACE, SeededNoise(0)
+    )
     assert bounds.tolist() == [list(PUBLIC_BOX)] * 2
 
 
@@ -346,7 +348,7 @@ def test_random_state_is_for_samples_and_never_for_noise():
 def test_a_fitted_estimator_holds_no_row():
     X, y = blobs(200)
     X[:, 0] = np.random.default_rng(3).normal(size=200)
-    estimator = PrivateGaussianMixture(epsilon=8.0, bounds="buy", classes=[0, 1, 2]).fit(X, y)
+    estimator = PrivateGaussianMixture(epsilon=8.0, bounds="estimate", classes=[0, 1, 2]).fit(X, y)
     stored = pickle.dumps(estimator)
     assert not any(value.tobytes() in stored for value in X.ravel())
     assert np.array_equal(pickle.loads(stored).predict(X), estimator.predict(X))

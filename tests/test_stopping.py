@@ -189,7 +189,7 @@ def test_an_estimator_that_buys_its_bounds_says_so_too(tmp_path, monkeypatch, st
 
     monkeypatch.setattr(Ledger, stage, too_late)
     estimator = PrivateGaussianMixture(
-        epsilon=1.0, delta=1e-6, bounds="buy", classes=[0, 1], dataset="mixed", ledger=tmp_path / "l.sqlite"
+        epsilon=1.0, delta=1e-6, bounds="estimate", classes=[0, 1], dataset="mixed", ledger=tmp_path / "l.sqlite"
     )
     rng = np.random.default_rng(0)
     with pytest.raises(KeyboardInterrupt) as stopped:

@@ -33,7 +33,7 @@ def released(data, schema: sfumato.Schema | None = None, **more) -> sfumato.Rele
 
 def same_answers(one: sfumato.Release, other: sfumato.Release) -> bool:
     return len(one.measurements) == len(other.measurements) and all(
-        mine.statistic.to_content() == theirs.statistic.to_content() and np.array_equal(mine.values, theirs.values)
+        mine.statistic.to_dict() == theirs.statistic.to_dict() and np.array_equal(mine.values, theirs.values)
         for mine, theirs in zip(one.measurements, other.measurements, strict=True)
     )
 
@@ -77,7 +77,7 @@ def test_whatever_the_rows_hold_it_is_released_and_can_be_drawn_from(kind, epsil
     made = released(hostile()[kind], epsilon=epsilon)
     assert len(made.measurements) == 10
     assert [one.what for one in verify(made) if not one.holds] == ["noise from a cryptographic source"]
-    sample = made.sample(100, seed=0, frame="arrow")
+    sample = made.sample(100, seed=0, output="arrow")
     numbers = np.column_stack([sample.column(name).to_numpy() for name in NAMES])
     assert numbers.min() >= 0
     assert numbers.max() <= 1
@@ -93,13 +93,13 @@ def test_a_scale_of_logarithms_and_mixed_types_are_released():
         {"name": "n_{0..4}", "type": "integer", "bounds": [0, 1]},
         {"name": "y", "type": "boolean"},
     ]
-    schema = sfumato.Schema.from_content({"sfumato": 1, "name": "m", "columns": columns, "target": "y"})
+    schema = sfumato.Schema.from_dict({"sfumato": 1, "name": "m", "columns": columns, "target": "y"})
     rows = {f"x_{j}": RNG.lognormal(2, 1, 500) for j in range(10)}
     rows["day"] = [dt.date(2021, 1, 1) + dt.timedelta(days=int(n)) for n in RNG.integers(0, 900, 500)]
     rows |= {f"n_{j}": RNG.integers(0, 2, 500) for j in range(5)}
     rows["y"] = RNG.random(500) < 0.3
     made = released(pa.table(rows), schema, epsilon=3.0)
-    sample = made.sample(200, seed=1, frame="arrow")
+    sample = made.sample(200, seed=1, output="arrow")
     assert sample.schema.field("day").type == pa.date32()
     assert sample.schema.field("y").type == pa.bool_()
     assert min(sample.column("x_0").to_pylist()) >= 0.1

@@ -11,7 +11,7 @@ from experiments.mixture_data import FloatArray, IntArray, Records, parameters, 
 from experiments.mixture_real import available, real_records, split
 from sfumato.artefact.release import Release
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
-from sfumato.trusted.feature_maps import Hampel, Shells, Waves
+from sfumato.trusted.feature_maps import FourierFeatures, Hampel, Shells
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.statistics import ClassSums
@@ -71,7 +71,7 @@ def _count_noise(release: Release) -> FloatArray:
     precision: FloatArray = np.zeros(1)
     for answer in release.measurements:
         constants = [
-            one.count / UNIT if isinstance(one, Waves) else one.w if isinstance(one, Hampel) else 0.0
+            one.count / UNIT if isinstance(one, FourierFeatures) else one.w if isinstance(one, Hampel) else 0.0
             for one in _sums(answer).maps
         ]
         precision = precision + (np.array(constants) * UNIT / answer.sigma) ** 2
@@ -90,7 +90,7 @@ def _held(
     """How many intervals there are of each kind in each group, and how many hold the fit."""
     records = data(seed)
     release, _ = released(records, epsilon)
-    answer = release.parameters(LEVEL, frame="arrow")
+    answer = release.parameters(LEVEL, output="arrow")
     low, high = (parameters(answer, end, records) for end in ("low", "high"))
     fitted, d = fit(records.numbers, records.label, records.classes), records.columns
     i, j = np.triu_indices(d)

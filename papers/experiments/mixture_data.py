@@ -60,7 +60,7 @@ class Records(NamedTuple):
         }
         if adjacency == "label" and "public_features" in sfumato.Schema.model_fields:
             content["public_features"] = True
-        return sfumato.Schema.from_content(content)
+        return sfumato.Schema.from_dict(content)
 
 
 def synthetic(seed: int, rows: int = 1000, columns: int = 3, classes: int = 5, wider: float = 1.0) -> Records:
@@ -120,7 +120,7 @@ def released(records: Records, epsilon: float, adjacency: str = "add-remove") ->
 
 def mixture_of(release: Release, records: Records) -> Mixture:
     """The released weights, means and covariances, in the units of the columns."""
-    rows = parameters(release.parameters(frame="arrow"), "estimate", records)
+    rows = parameters(release.parameters(output="arrow"), "estimate", records)
     d = records.columns
     i, j = np.triu_indices(d)
     covs = np.empty((records.classes, d, d))

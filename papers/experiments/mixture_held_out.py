@@ -31,7 +31,7 @@ def _measured(name: str, epsilon: float, seed: int) -> Figures:
     fitted = log_joint(fit(train.numbers, train.label, train.classes), test)
     found = {**apart(mixture_of(release, train), train), "seconds": seconds}
     for action in ACTIONS:
-        acting = release.action(action)
+        acting = release.estimate(action)
         nats = float(acting.log_prob(test.table()).mean() - fitted[np.arange(len(fitted)), test.label].mean())
         right = acting.predict(test.table()) == test.label
         points = 100 * float(right.mean() - (fitted.argmax(axis=1) == test.label).mean())

@@ -66,7 +66,7 @@ def measure(name: str, epsilon: float, rows: int, seed: int, *, pictured: bool =
     begin = time.process_time()
     release = released(data, epsilon)
     seconds = time.process_time() - begin
-    synthetic = release.sample(rows, seed=seed, frame="arrow")
+    synthetic = release.sample(rows, seed=seed, output="arrow")
     numbers = np.column_stack([synthetic.column(column).to_numpy() for column in data.columns])
     learner = lightgbm.LGBMClassifier(n_estimators=50 if data.classes > 2 else 100, colsample_bytree=0.2, verbose=-1)
     learner.fit(numbers, synthetic.column("y").to_numpy())

@@ -24,7 +24,7 @@ REAL = {"MNIST, epsilon 1": mnist, "isolet, epsilon 1": isolet}
 
 def inside(release: Release, numbers: NDArray[Any], label: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which intervals hold (classes x columns), of columns without a log scale."""
-    found = release.parameters(level=LEVEL, frame="arrow")
+    found = release.parameters(level=LEVEL, output="arrow")
     own = np.array([numbers[label == k].mean(axis=0) for k in range(int(label.max()) + 1)])
     low, high = (found.column(name).to_numpy().reshape(own.shape) for name in ("low", "high"))
     return np.asarray((low <= own) & (own <= high))
@@ -42,7 +42,7 @@ def held(rows: int, epsilon: float, at_bounds: bool, seed: int) -> Figures:
         {"name": f"x_{{0..{COLUMNS - 1}}}", "type": "number", "bounds": [0, 1]},
         {"name": "y", "type": "category", "values": list(range(CLASSES))},
     ]
-    schema = sfumato.Schema.from_content({"sfumato": 1, "name": "c", "columns": columns, "target": "y"})
+    schema = sfumato.Schema.from_dict({"sfumato": 1, "name": "c", "columns": columns, "target": "y"})
     private = pa.table({**{f"x_{j}": numbers[:, j] for j in range(COLUMNS)}, "y": label})
     release = sfumato.release(
         private, schema, epsilon=epsilon, delta=1e-5, mechanism="subspace", ledger=None, types="declared"

@@ -37,7 +37,7 @@ class Wide(NamedTuple):
         run |= {"image": list(self.image)} if self.image else {}
         label = {"name": "y", "type": "category", "values": list(range(self.classes))}
         content = {"sfumato": 1, "name": self.name, "columns": [run, label], "target": "y"}
-        return sfumato.Schema.from_content(content)
+        return sfumato.Schema.from_dict(content)
 
     def table(self) -> pa.Table:
         return self.rows(self.numbers).append_column("y", pa.array(self.label))

@@ -23,7 +23,7 @@ def write_filled(release: Release, images: NDArray[Any], shape: tuple[int, int],
     rows = []
     for image in images:
         given = {name: int(value) for name, value in zip(names[:half], image[:half], strict=True)}
-        drawn = release.sample(6, given=given, seed=0, frame="arrow")
+        drawn = release.sample(6, given=given, seed=0, output="arrow")
         filled = np.column_stack([drawn.column(name).to_numpy() for name in names])
         rows.append((255 - np.vstack([image, filled])).astype(np.uint8).reshape(-1, *shape))
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -29,7 +29,7 @@ from experiments.tasks import TASKS, Task
 from sfumato.evaluate.fidelity import fidelity
 from sfumato.evaluate.learners import Learner, design, learners, score, softened
 from sfumato.evaluate.records import FloatArray, read_all, values_of
-from sfumato.trusted.encoding import Encoder, Listed
+from sfumato.trusted.encoding import CategoricalCodec, Encoder
 
 RESULTS = Path(__file__).with_suffix(".json")
 SEEDS = {"adult": 5}
@@ -42,7 +42,7 @@ STABLE = {"learning_rate": 0.03, "n_estimators": 150, "num_leaves": 15, "min_chi
 def split(task: Task, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """A quarter of the rows for testing, of each class if the target has classes."""
     label = task.rows[task.schema.target]
-    listed = isinstance(Encoder(task.schema).columns[str(task.schema.target)], Listed)
+    listed = isinstance(Encoder(task.schema).columns[str(task.schema.target)], CategoricalCodec)
     rng, test = np.random.RandomState(1000 + seed), np.zeros(len(label), dtype=bool)
     for value in sorted(label.unique()) if listed else [None]:
         places = rng.permutation(np.flatnonzero((label == value) if listed else np.ones(len(label), dtype=bool)))
@@ -67,7 +67,7 @@ def measure(task: Task, epsilon: float | None, seed: int) -> dict[str, float]:
     """One split, one release (None: the real rows themselves), one learner."""
     target, schema = str(task.schema.target), task.schema
     codes = Encoder(schema).columns[target]
-    classes = codes.size if isinstance(codes, Listed) else None
+    classes = codes.size if isinstance(codes, CategoricalCodec) else None
     train, test = split(task, seed)
     real, held_out = (read_all(rows, schema) for rows in (train, test))
     values, test_values = values_of(real, schema), values_of(held_out, schema)

@@ -49,7 +49,7 @@ def task_of(name: str, rows: pd.DataFrame, target: str, bounds: Bounds) -> Task:
             rows[column] = values
             columns.append({"name": column, "type": "category", "values": sorted(values.unique())})
     content = {"sfumato": 1, "name": name.replace(" ", "-"), "columns": columns, "target": target}
-    return Task(name, rows.reset_index(drop=True), sfumato.Schema.from_content(content))
+    return Task(name, rows.reset_index(drop=True), sfumato.Schema.from_dict(content))
 
 
 def _plain(value: object) -> str:
@@ -73,8 +73,8 @@ def adult() -> Task:
 def adult_age() -> Task:
     """Adult with a number to predict."""
     income = adult()
-    content = income.schema.to_content() | {"target": "age"}
-    return Task("adult age", income.rows, sfumato.Schema.from_content(content))
+    content = income.schema.to_dict() | {"target": "age"}
+    return Task("adult age", income.rows, sfumato.Schema.from_dict(content))
 
 
 def census() -> Task:

@@ -57,7 +57,7 @@ def write_bundle(release: Release, file: BinaryIO) -> None:
     measured, model = (
         share(part, parts)
         for part in (
-            {"measurements": [item.to_content() for item in release.measurements]},
+            {"measurements": [item.to_dict() for item in release.measurements]},
             {
                 "fitted": content,
                 "given": [asdict(condition) for condition in release.given],
@@ -70,9 +70,9 @@ def write_bundle(release: Release, file: BinaryIO) -> None:
         for number, measurement in enumerate(release.measurements)
     }
     members = {
-        "schema.json": to_json(release.schema.to_content()),
+        "schema.json": to_json(release.schema.to_dict()),
         "header.json": to_json({"frame": release.header.frame, "types": dict(release.header.types)}),
-        "statement.json": to_json(release.statement.to_content()),
+        "statement.json": to_json(release.statement.to_dict()),
         "plan.json": to_json(release.plan.to_dict()),
         "parts.json": to_json(parts),
         "measurements.json": to_json(measured),
@@ -140,17 +140,15 @@ def _assembled(
     measured, model = (restore(part, parts) for part in (measured, model))
     if set(measured) != {"measurements"} or set(model) != {"fitted", "given", "constants"}:
         raise ValueError("measurements or model have parts that are not known")
-    public = Schema.from_content(schema)
+    public = Schema.from_dict(schema)
     columns = Encoder(public).columns
-    claim = PrivacyStatement.from_content(statement)
+    claim = PrivacyStatement.from_dict(statement)
     release = Release(
         public,
         Header(**header),
         claim,
         StoredPlan.from_dict(plan),
-        tuple(
-            Measurement.from_content(item, array) for item, array in zip(measured["measurements"], values, strict=True)
-        ),
+        tuple(Measurement.from_dict(item, array) for item, array in zip(measured["measurements"], values, strict=True)),
         model_from_parts(model["fitted"], table, columns),
         tuple(Condition(**{**item, "runs": tuple(map(tuple, item["runs"]))}) for item in model["given"]),
         None if model["constants"] is None else dict(model["constants"]),

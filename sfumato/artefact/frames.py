@@ -35,7 +35,7 @@ def decode(
     )
 
 
-def dress(table: pa.Table, header: Header, schema: Schema, frame: Frame | None = None) -> Any:
+def to_frame(table: pa.Table, header: Header, schema: Schema, frame: Frame | None = None) -> Any:
     """The table in the header's column order; in its chosen types, too, unless another kind of frame is asked for.
 
     Edge cases

@@ -12,7 +12,7 @@ from sfumato.errors import RequestError
 from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.table_mixture.marginals import piece_values
 from sfumato.fitting.models.table_mixture.model import TableMixture
-from sfumato.trusted.encoding import Codes, Measured
+from sfumato.trusted.encoding import Codes, NumericCodec
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.statistics import Cells
@@ -56,7 +56,7 @@ def expectation(
 
 def shown(codes: Codes, number: float) -> float | dt.date | dt.datetime:
     """A number as the column shows it: dates as dates."""
-    if isinstance(codes, Measured) and codes.dated:
+    if isinstance(codes, NumericCodec) and codes.dated:
         moment: dt.date | dt.datetime = codes.write(np.array([number]), np.array([False]))[0].as_py()
         return moment
     return number

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.archive.whole_files import whole_file
-from sfumato.artefact.frames import decode, dress
+from sfumato.artefact.frames import decode, to_frame
 from sfumato.artefact.means import Expectation, expectation, shown
 from sfumato.artefact.statement import PrivacyStatement
 from sfumato.errors import RequestError
@@ -19,7 +19,7 @@ from sfumato.fitting.conditions import Condition, conditions_of
 from sfumato.fitting.models.model import Model
 from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.stored_plan import StoredPlan
-from sfumato.trusted.encoding import Batch, Codes, Encoder, Header, Listed, Measured
+from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, Encoder, Header, NumericCodec
 from sfumato.trusted.encoding.frames import kind_of, names_of, to_arrow
 from sfumato.trusted.encoding.header import Frame
 from sfumato.trusted.measurement import Measurement
@@ -27,7 +27,7 @@ from sfumato.trusted.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.fitting.generators import Epoch
-    from sfumato.fitting.generators.networks import Own
+    from sfumato.fitting.generators.networks import CustomGenerator
     from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
 
 FloatArray = NDArray[np.float64]
@@ -65,7 +65,7 @@ class Release:
     def classes(self) -> list[Any]:
         """The values of the target, in the order of `predict_proba`; None stands for missing."""
         codes = Encoder(self.schema).columns[self._target()]
-        if not isinstance(codes, Listed):
+        if not isinstance(codes, CategoricalCodec):
             raise RequestError(
                 f"the target {self.schema.target!r} is numeric and has no classes; use condition and marginal"
             )
@@ -77,7 +77,7 @@ class Release:
         *,
         given: Mapping[str, Any] | None = None,
         seed: int | None = None,
-        frame: Frame | None = None,
+        output: Frame | None = None,
         probabilities: bool = False,
     ) -> Any:
         """Synthetic records as the kind of frame that the private table was, in its column order and types.
@@ -86,13 +86,13 @@ class Release:
                 many rows are no less private, and worth a few thousandths of AUC
         given   a condition, see `condition`
         seed    makes the sample repeatable; it does no harm to privacy, the release is public
-        frame   "arrow", "pandas" or "polars" where another kind is wanted
+        output  "arrow", "pandas" or "polars" where another kind is wanted
         probabilities   add what the release knows of the target given the rest of each row: a column `p(target=value)`
                 for each class, or `mean(target)` for a numeric one. A learner that weighs each row by them learns more
                 than from the drawn labels
         """
         tables = list(self.sample_tables(rows, given=given, seed=seed, probabilities=probabilities))
-        return dress(pa.concat_tables(tables), self.header, self.schema, frame)
+        return to_frame(pa.concat_tables(tables), self.header, self.schema, output)
 
     def sample_tables(
         self,
@@ -176,20 +176,20 @@ class Release:
         _ = conditioned.model  # a condition without probability is refused now, not when it is used
         return conditioned
 
-    def marginal(self, column: str, *, frame: Frame | None = None) -> Any:
+    def marginal(self, column: str, *, output: Frame | None = None) -> Any:
         """The distribution of a column: what was told apart, its probability, and the 95 % band of the noise.
 
         A listed column has a row for each `value`, an ordered one a row for each interval, `first` to `last`, in order.
         """
         table = self.model.described(column, self._codes(column))
-        return dress(table, replace(self.header, types={}), self.schema, frame)
+        return to_frame(table, replace(self.header, types={}), self.schema, output)
 
     def cdf(self, column: str, value: Any) -> Any:
         """The probability that a column is at or below a value, among the records that have one; of a list, a list."""
         if isinstance(value, list | tuple | np.ndarray):
             return [self.cdf(column, one) for one in value]
         codes = self._codes(column)
-        if not isinstance(codes, Measured) or np.isnan(number := codes.number_of(value)):
+        if not isinstance(codes, NumericCodec) or np.isnan(number := codes.number_of(value)):
             raise RequestError(f"{value!r} is no value of an ordered column, and {column!r} is asked; use marginal")
         return float(self.model.cdf(column, np.array([number]), codes)[0])
 
@@ -198,7 +198,7 @@ class Release:
         if isinstance(share, list | tuple | np.ndarray):
             return [self.quantile(column, one) for one in share]
         codes = self._codes(column)
-        if not isinstance(codes, Measured) or not 0 <= share <= 1:
+        if not isinstance(codes, NumericCodec) or not 0 <= share <= 1:
             raise RequestError(
                 f"a quantile is a share from 0 to 1 of an ordered column; {share!r} of {column!r} was asked"
             )
@@ -209,7 +209,7 @@ class Release:
         """KL(this release || another) in nats, of a record and its class; both must be Gaussian mixtures."""
         return self._mixture().kl(other._mixture())
 
-    def action(self, name: str) -> "Release":
+    def estimate(self, name: str) -> "Release":
         """The same Gaussian mixture read another way, at no cost.
 
         "mixture"    one Gaussian for each class, nearest to the data's own fit: for its parameters
@@ -220,7 +220,7 @@ class Release:
         _ = self._mixture()
         return replace(self, fitted=model.acting(name))  # type: ignore[attr-defined]
 
-    def parameters(self, level: float = 0.95, *, frame: Frame | None = None) -> Any:
+    def parameters(self, level: float = 0.95, *, output: Frame | None = None) -> Any:
         """Every weight, mean and covariance of a Gaussian mixture, with the interval that holds it at this level.
 
         The interval is for the class's own moments, the fit to its records that nobody may see: noise, and what bounded
@@ -237,7 +237,7 @@ class Release:
             if codes is None
             else codes.decode(np.arange(model.classes, dtype=np.int32), np.zeros(model.classes))
         )
-        return dress(told(model, labels, level), replace(self.header, types={}), self.schema, frame)
+        return to_frame(told(model, labels, level), replace(self.header, types={}), self.schema, output)
 
     def _mixture(self) -> "GaussianMixture":
         from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
@@ -251,7 +251,7 @@ class Release:
             raise RequestError(f"there is no column {column!r}; it has {', '.join(self.schema.by_name)}")
         return Encoder(self.schema).columns[column]
 
-    def expect(self, column: str, *, given: Mapping[str, Any] | None = None) -> Expectation:
+    def mean(self, column: str, *, given: Mapping[str, Any] | None = None) -> Expectation:
         """The mean of a column over a condition, and its 95 % interval: mean, low, high.
 
         Over the records that have a value. The interval is for the noise of what was measured and, where that was
@@ -260,7 +260,7 @@ class Release:
         codes, source = self._codes(column), self.condition(given) if given else self
         if isinstance(self.fitted, TableMixture):
             return expectation(self.fitted, source.given, self.measurements, column, codes)
-        if not isinstance(codes, Measured):
+        if not isinstance(codes, NumericCodec):
             raise RequestError(f"the values of column {column!r} are no numbers and have no mean; use marginal")
         mean_of = _mean_of(source.model)
         return Expectation(*(shown(codes, number) for number in mean_of(source.model, column)))
@@ -286,11 +286,11 @@ class Release:
             model = find_mechanism(name).refit(self.measurements, plan, settings)
         again = replace(self, fitted=model, fit_constants=None)
         action = getattr(self.fitted, "action", None)
-        return again.action(action) if action else again
+        return again.estimate(action) if action else again
 
     def retrain(
         self,
-        generator: "str | Own" = "mlp",
+        generator: "str | CustomGenerator" = "mlp",
         epochs: int = 1_000,
         seed: int = 0,
         *,

@@ -216,22 +216,22 @@ class PrivacyStatement(_Content):
     @property
     def hash(self) -> str:
         """The statement's fingerprint, as the ledger keeps it."""
-        return hashlib.sha256(json.dumps(self.to_content(), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain lists and dictionaries; where there is no unit, as it was before there were any: hashes stay."""
         return self.model_dump(mode="json", exclude=None if self.unit else {"unit"})
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "PrivacyStatement":
-        """The statement that `to_content` wrote; anything else is refused."""
+    def from_dict(cls, content: Mapping[str, Any]) -> "PrivacyStatement":
+        """The statement that `to_dict` wrote; anything else is refused."""
         return cls.model_validate(content)
 
 
 def hash_contents(schema: Schema, header: Header, plan: StoredPlan, measurements: Sequence[Measurement]) -> str:
     """The fingerprint of all that a release says beside its model, which follows from it."""
     content = {
-        "schema": schema.to_content(),
+        "schema": schema.to_dict(),
         "header": {"frame": header.frame, "types": dict(header.types)},
         "plan": plan.to_dict(),
         "measurements": [*map(_hash_of, measurements)],
@@ -246,7 +246,7 @@ def hash_measurements(measurements: Sequence[Measurement]) -> str:
 
 def _hash_of(measurement: Measurement) -> str:
     """Of the question as it is written down, and of every answer."""
-    question = json.dumps(measurement.to_content(), sort_keys=True).encode()
+    question = json.dumps(measurement.to_dict(), sort_keys=True).encode()
     return hashlib.sha256(question + b"\0" + measurement.values.astype("<i8").tobytes()).hexdigest()
 
 

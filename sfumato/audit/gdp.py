@@ -55,7 +55,7 @@ class Echo:
         """See `Statistic`."""
         return np.repeat(self.part(batch), self.times)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Refused: an echo is not a measurement that anybody may publish."""
         raise NotImplementedError("an audit's statistic is never written into a bundle")
 

@@ -41,7 +41,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Release the distribution of a private table under differential privacy, and never a record.",
 )
-schema_app = typer.Typer(no_args_is_help=True, help="Write and check the public knowledge of a table.")
+schema_app = typer.Typer(no_args_is_help=True, help="Draft and check the public description of a table.")
 ledger_app = typer.Typer(no_args_is_help=True, help="What was spent on which dataset, and what is left.")
 app.add_typer(schema_app, name="schema")
 app.add_typer(ledger_app, name="ledger")
@@ -117,14 +117,17 @@ def demo(out: Annotated[Path, typer.Option(help="the folder to write to")] = Pat
 @told
 def release(
     data: Data,
-    schema: Annotated[Path, typer.Option(help="the YAML file of the table's public knowledge", show_default=False)],
-    epsilon: Annotated[float, typer.Option(help="the whole budget", show_default=False)],
+    schema: Annotated[
+        Path, typer.Option(help="the YAML file that describes the table in public terms", show_default=False)
+    ],
+    epsilon: Annotated[float, typer.Option(help="total privacy budget epsilon of this release", show_default=False)],
     out: Annotated[Path, typer.Option(help="the bundle to write", show_default=False)],
-    delta: Annotated[float, typer.Option(help="what the promise may exceed epsilon's factor by")] = 1e-6,
+    delta: Annotated[float, typer.Option(help="additive failure probability delta")] = 1e-6,
     mechanism: Annotated[str, typer.Option(help="auto, tables, mixture, subspace or slices")] = "auto",
-    adjacency: Annotated[Adjacency, typer.Option(help="the change that nobody may notice")] = Adjacency.ADD_REMOVE,
+    adjacency: Annotated[Adjacency, typer.Option(help="what counts as one change of the table")] = Adjacency.ADD_REMOVE,
     components: Annotated[
-        int | None, typer.Option(help="Gaussians of a mixture without a category as target; by default as many as show")
+        int | None,
+        typer.Option(help="Gaussians of a mixture without a category as target; default: chosen from the noisy counts"),
     ] = None,
     table: DatabaseTable = None,
     query: DatabaseQuery = None,
@@ -211,7 +214,7 @@ def sample(
     given: Annotated[str | None, typer.Option(help="a condition, such as `age=40..60,sex=F|M,ward=`")] = None,
     seed: Annotated[int | None, typer.Option(help="makes the sample repeatable; it does no harm to privacy")] = None,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="add what the release tells of the target of each row, as columns")
+        bool, typer.Option("--probabilities", help="add columns with the predicted probabilities of the target")
     ] = False,
     action: Annotated[
         str | None, typer.Option(help="of a Gaussian mixture: mixture, wide (covers doubt) or detailed (heavy tails)")
@@ -226,7 +229,7 @@ def sample(
     from sfumato.fitting import conditions
 
     released = open_release(bundle)
-    released = released.action(action) if action else released
+    released = released.estimate(action) if action else released
     wanted = conditions.parse_given(given) if given else None
     total = released.size if rows is None else rows
     with bar() as progress:
@@ -242,14 +245,12 @@ def retrain(
     bundle: Bundle,
     out: Annotated[Path, typer.Option(help="the bundle to write", show_default=False)],
     generator: Annotated[str, typer.Option(help="mlp, residual, or convolutional for images")] = "mlp",
-    epochs: Annotated[
-        int, typer.Option(help="at most; after half of them training stops when slices held back come no nearer")
-    ] = 1_000,
+    epochs: Annotated[int, typer.Option(help="maximum number; training may stop early after half of them")] = 1_000,
     seed: Annotated[int, typer.Option(help="the same seed, the same model")] = 0,
     device: Annotated[str, typer.Option(help="cpu, or cuda where there is one")] = "cpu",
     curve: Annotated[Path | None, typer.Option(help="a picture of the loss to write: .svg")] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="a file that training is kept in, and goes on from when it was stopped")
+        Path | None, typer.Option(help="a checkpoint file, from which interrupted training resumes")
     ] = None,
 ) -> None:
     """Train a generator on what a bundle holds. It costs nothing: any number of times, of any kind.
@@ -386,7 +387,7 @@ def evaluate(
         with working("opening the bundle ...") as progress:
             result = compare(released, real, test, rows=rows, seed=seed, progress=progress)
         file.write(private_report(result, released).encode())
-        numbers.write(json.dumps(result.to_content(), indent=1).encode())
+        numbers.write(json.dumps(result.to_dict(), indent=1).encode())
     print_evaluation(result)
     say(f"\n{out} and {out.with_suffix('.json')} hold the evaluation: {NOTICE}.")
 

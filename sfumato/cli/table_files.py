@@ -8,7 +8,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from sfumato.archive.whole_files import whole_file
-from sfumato.artefact.frames import dress
+from sfumato.artefact.frames import to_frame
 from sfumato.artefact.release import Release
 from sfumato.errors import RequestError
 from sfumato.trusted.encoding import Header
@@ -37,7 +37,7 @@ def write(tables: Iterable[pa.Table], release: Release, path: Path, progress: Ca
     with whole_file(path) as file:
         writer = None
         for table in tables:
-            dressed = dress(table, header, release.schema, "arrow")
+            dressed = to_frame(table, header, release.schema, "arrow")
             writer = writer or open_writer(file, dressed.schema)
             writer.write_table(dressed)
             progress(table.num_rows)

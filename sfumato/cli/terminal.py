@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from sfumato.errors import OverBudget, SfumatoError
+from sfumato.errors import BudgetExceededError, SfumatoError
 
 if TYPE_CHECKING:
     from sfumato.artefact.release import Release
@@ -34,7 +34,7 @@ def told(command: Command) -> Command:
         try:
             command(*args, **kwargs)
         except SfumatoError as error:
-            fail(_with_notes(str(error), error), 3 if isinstance(error, OverBudget) else 2)
+            fail(_with_notes(str(error), error), 3 if isinstance(error, BudgetExceededError) else 2)
         except KeyboardInterrupt as stop:
             fail(_with_notes("stopped by Ctrl-C.", stop), 130)
         except SystemExit as stop:
@@ -91,7 +91,8 @@ def print_statement(released: "Release") -> None:
     say(f"{statement.remainder}\n")
     for item in statement.items:
         share = item.units / statement.units_budget
-        say(f"  {share:6.1%} of the budget  {item.what}; noise {item.sigma:.4g}, mu {item.mu:.4g}")
+        effect = f"the largest effect of one {'person' if statement.unit else 'record'}"
+        say(f"  {share:6.1%} of the budget  {item.what}; noise is {item.sigma / item.sensitivity:.3g} times {effect}")
 
 
 def print_accounts(book: "Ledger", dataset: str | None) -> None:

@@ -12,7 +12,7 @@ from sfumato.errors import RequestError
 from sfumato.evaluate.fidelity import Fidelity, fidelity
 from sfumato.evaluate.learners import Learner, design, errors, learners, score, softened
 from sfumato.evaluate.records import FloatArray, read_all, values_of
-from sfumato.trusted.encoding import Batch, Encoder, Listed
+from sfumato.trusted.encoding import Batch, CategoricalCodec, Encoder
 from sfumato.trusted.schema import Schema
 
 NOTICE = "contains private results: computed on private records without noise; not for publication"
@@ -52,7 +52,7 @@ class Evaluation:
     fidelity: Fidelity
     floor: Fidelity
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain content, the notice first."""
         return {
             "notice": NOTICE,
@@ -111,7 +111,7 @@ def evaluate(
 def _classes(schema: Schema) -> int | None:
     """How many the target has; None: it is a number."""
     codes = Encoder(schema).columns[str(schema.target)]
-    return codes.size if isinstance(codes, Listed) else None
+    return codes.size if isinstance(codes, CategoricalCodec) else None
 
 
 def _trained(
@@ -162,7 +162,7 @@ def _groups(
     columns = Encoder(schema).columns
     for name in schema.features:
         codes = columns[name]
-        if not isinstance(codes, Listed) or codes.size > _MOST_IN_GROUPING:
+        if not isinstance(codes, CategoricalCodec) or codes.size > _MOST_IN_GROUPING:
             continue
         label = [*(str(value) for value in codes.values), *(["missing"] if codes.nullable else [])]
         place = np.where(np.isnan(values[name]), len(codes.values), values[name]).astype(int)[kept]

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.trusted.encoding import Batch, Codes, Encoder, Measured
+from sfumato.trusted.encoding import Batch, Codes, Encoder, NumericCodec
 from sfumato.trusted.encoding.frames import kind_of
-from sfumato.trusted.redaction import discreet
+from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 
 FloatArray = NDArray[np.float64]
 
 
-@discreet
+@redact_errors
 def read_all(data: Any, schema: Schema) -> Batch:
     """Every record of a private table, as codes, whoever they are of.
 
@@ -38,6 +38,6 @@ def values_of(batch: Batch, schema: Schema) -> Mapping[str, FloatArray]:
 
 
 def _numbers(code: NDArray[np.int32], codes: Codes) -> FloatArray:
-    if isinstance(codes, Measured):
+    if isinstance(codes, NumericCodec):
         return codes.read(codes.decode(code, np.full(len(code), 0.5))).values
     return np.where(code == codes.missing, np.nan, code) if codes.missing is not None else code.astype(np.float64)

@@ -12,9 +12,9 @@ from sfumato.trusted.statistics import Statistic
 _SAME = 1e-3  # what the last digits of another processor may add up to
 
 
-def alike(asked: Statistic, recorded: Statistic) -> bool:
+def approx_equal(asked: Statistic, recorded: Statistic) -> bool:
     """Whether everything is the same, whitenings to a thousandth of a whitened unit and numbers of their size."""
-    return type(asked) is type(recorded) and _alike(asked.to_content(), recorded.to_content())
+    return type(asked) is type(recorded) and _alike(asked.to_dict(), recorded.to_dict())
 
 
 def _alike(one: Any, other: Any) -> bool:
@@ -22,7 +22,7 @@ def _alike(one: Any, other: Any) -> bool:
         return False
     match one:
         case {"centre": _, "matrix": _, "shift": _}:
-            return _apart(Whitening.from_content(one), Whitening.from_content(other)) < _SAME
+            return _apart(Whitening.from_dict(one), Whitening.from_dict(other)) < _SAME
         case {"shape": _, "int32": _}:
             return _near(unpack(one), unpack(other))
         case Mapping():

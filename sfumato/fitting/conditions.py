@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import RequestError
-from sfumato.trusted.encoding import Codes, Listed, Measured
+from sfumato.trusted.encoding import CategoricalCodec, Codes, NumericCodec
 from sfumato.trusted.schema.messages import did_you_mean
 
 Runs = tuple[tuple[int, int], ...]
@@ -66,14 +66,14 @@ def _condition(name: str, wanted: object, codes: Codes) -> Condition:
     values = wanted if isinstance(wanted, list | set | frozenset) else [wanted]
     places = sorted({_code(name, value, codes) for value in values})
     runs = tuple((place, place + 1) for place in places)
-    if isinstance(codes, Measured) and len(values) == 1 and wanted is not None:
+    if isinstance(codes, NumericCodec) and len(values) == 1 and wanted is not None:
         number = codes.number_of(wanted)
         return Condition(name, runs, number, number)
     return Condition(name, runs)
 
 
 def _between(name: str, wanted: tuple[Any, ...], codes: Codes) -> Condition:
-    if not isinstance(codes, Measured) or len(wanted) != 2:
+    if not isinstance(codes, NumericCodec) or len(wanted) != 2:
         raise RequestError(f"column {name!r} has no order; give its values one by one")
     bounds = (codes.low, codes.high)
     low, high = (bound if end is None else codes.number_of(end) for end, bound in zip(wanted, bounds, strict=True))
@@ -93,7 +93,7 @@ def _between(name: str, wanted: tuple[Any, ...], codes: Codes) -> Condition:
 def _code(name: str, value: object, codes: Codes) -> int:
     code = codes.code_of(value)
     if code is None:
-        listed = f"; it has {', '.join(codes.texts[:20])}" if isinstance(codes, Listed) else ""
+        listed = f"; it has {', '.join(codes.texts[:20])}" if isinstance(codes, CategoricalCodec) else ""
         raise RequestError(
             f"column {name!r} has no {'missing values' if value is None else f'value {value!r}'}{listed}"
         )

@@ -3,15 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
-Chance = np.random.Generator
+PublicRng = np.random.Generator
 
 
-def public_chance(stream: int) -> Chance:
+def public_rng(stream: int) -> PublicRng:
     """The same numbers for the same stream, so that anyone can repeat a fit. Never for noise."""
     return np.random.default_rng(stream)
 
 
-def orthonormal(rng: Chance, rows: int, count: int) -> NDArray[np.float64]:
+def orthonormal(rng: PublicRng, rows: int, count: int) -> NDArray[np.float64]:
     """Rows x directions: an orthonormal frame of uniform direction."""
     q, r = np.linalg.qr(rng.normal(size=(rows, count)))
     frame: NDArray[np.float64] = q * np.sign(np.diag(r))

@@ -12,10 +12,10 @@ Same = Callable[[Statistic, Statistic], bool]
 
 def equal(asked: Statistic, recorded: Statistic) -> bool:
     """Whether two questions are the same to the last digit."""
-    return asked.to_content() == recorded.to_content()
+    return asked.to_dict() == recorded.to_dict()
 
 
-class Record:
+class Replay:
     """The recorded answers in order; a question must be `same` as the recorded one, and cost the same."""
 
     def __init__(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.artefact.statement import PrivacyStatement
 from sfumato.fitting.models.model import Model
 from sfumato.report import svg
-from sfumato.trusted.encoding import Codes, Measured
+from sfumato.trusted.encoding import Codes, NumericCodec
 
 FloatArray = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def budget_chart(statement: PrivacyStatement) -> Markup:
 def column_chart(model: Model, name: str, codes: Codes) -> Markup:
     """The distribution of a column with the band of its noise."""
     table = model.described(name, codes)
-    marks = _ordered_marks(table, codes) if isinstance(codes, Measured) else _listed_marks(table)
+    marks = _ordered_marks(table, codes) if isinstance(codes, NumericCodec) else _listed_marks(table)
     return svg.picture(_WIDTH, _HEIGHT, marks, f"Distribution of {name}")
 
 
@@ -104,7 +104,7 @@ class _Bar:
         return self.right - self.left < 1e-5
 
 
-def _ordered_marks(table: pa.Table, codes: Measured) -> list[Markup]:
+def _ordered_marks(table: pa.Table, codes: NumericCodec) -> list[Markup]:
     """Bars whose area is probability; atoms as pins whose height is probability; missing as a bar of its own."""
     rows = table.to_pylist()
     present = [row for row in rows if row["first"] is not None]
@@ -125,7 +125,7 @@ def _ordered_marks(table: pa.Table, codes: Measured) -> list[Markup]:
     return marks
 
 
-def _bar(row: Mapping[str, object], codes: Measured) -> _Bar:
+def _bar(row: Mapping[str, object], codes: NumericCodec) -> _Bar:
     first, last = (codes.steps_of(np.array([codes.number_of(row[end])]))[0] for end in ("first", "last"))
     atom = row["first"] == row["last"] and not codes.exact
     left, right = first / codes.steps, (first if atom else last + 1) / codes.steps
@@ -170,7 +170,7 @@ def _missing_marks(row: Mapping[str, float], x: float, likeliest: float) -> list
     ]
 
 
-def _tick(codes: Measured, share: float) -> str:
+def _tick(codes: NumericCodec, share: float) -> str:
     step = min(int(share * codes.steps), codes.steps - 1)
     value = codes.decode(np.array([step], dtype=np.int32), np.array([0.0 if share < 1 else 1 - 2.0**-53]))[0].as_py()
     return _show(value)

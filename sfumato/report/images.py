@@ -35,7 +35,7 @@ def image_grids(release: Release) -> list[Grid]:
 
 
 def _grid(release: Release, column: NumberColumn | IntegerColumn, shape: tuple[int, int]) -> Grid:
-    table = release.sample(_DRAWN, seed=0, frame="arrow")
+    table = release.sample(_DRAWN, seed=0, output="arrow")
     low, high = column.bounds
     numbers = np.column_stack([table.column(name).to_numpy() for name in column.names])
     grey = np.rint(255 * (1 - (numbers - low) / max(high - low, 1e-300))).clip(0, 255).astype(np.uint8)

@@ -52,7 +52,7 @@ def _classes(release: Release) -> dict[str, object]:
         return {"ellipses": "", "parameters": []}
     from sfumato.report.ellipses import ellipse_chart
 
-    rows = release.parameters(frame="arrow").to_pylist()
+    rows = release.parameters(output="arrow").to_pylist()
     labels = ["missing" if row["class"] is None else str(row["class"]) for row in rows if row["parameter"] == "weight"]
     named = {
         row["class"]: label for row, label in zip([r for r in rows if r["parameter"] == "weight"], labels, strict=True)

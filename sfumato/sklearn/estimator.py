@@ -15,7 +15,6 @@ try:
 except ImportError:
     raise ImportError('sfumato.sklearn needs scikit-learn 1.6 or newer: pip install "sfumato[sklearn]"') from None
 
-from sfumato.api import DEFAULT_DELTA
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
 from sfumato.fitting.models.logarithms import log_sum
@@ -23,8 +22,8 @@ from sfumato.sklearn.public_inputs import bounds_of, classes_of, codes_of, names
 from sfumato.sklearn.refusals import refuse
 from sfumato.sklearn.releasing import Records, Released, Terms, release_with_bought_bounds, release_within
 from sfumato.trusted.adjacency import Adjacency
-from sfumato.trusted.budget import Budget
-from sfumato.trusted.reservation import Book
+from sfumato.trusted.budget import DEFAULT_DELTA, Budget
+from sfumato.trusted.reservation import LedgerLike
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -46,8 +45,8 @@ class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
     bounds          between which values each feature lies, from what it means, never from the rows: (low, high), each a
                     number or an array of one number for each feature, or an array of shape (n_features, 2). A value
                     outside counts as the bound. Ten times too wide does little harm, a hundred times too wide does.
-                    "buy": nobody knows; spend a part of the budget on finding out (see `private_bounds`)
-    bounds_share    the part of mu squared that "buy" spends
+                    "estimate": nobody knows; spend a part of the budget on finding out (see `private_bounds`)
+    bounds_share    the part of mu squared that "estimate" spends
     classes         the labels that may occur in `y`: public knowledge, named by you. A class without records is no
                     error. None: those that occur in `y` are taken, with a `DataDependentWarning`, for nobody has
                     protected which labels occur. "observed": the same without the warning, for labels that everybody
@@ -93,7 +92,7 @@ class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
         classes: Any = None,
         adjacency: str = "add-remove",
         action: str = "mixture",
-        ledger: Book = None,
+        ledger: LedgerLike = None,
         dataset: str | None = None,
         random_state: Any = None,
         seed: int | None = None,
@@ -157,7 +156,7 @@ class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, made: Released, records: Records) -> None:
         """Keep what is public: the release and its parameters in the units of X."""
-        self.release_ = made.release.action(self.action)
+        self.release_ = made.release.estimate(self.action)
         self.statement_, self.bounds_, self.bought_ = made.statement, made.bounds, made.bought
         gaussians, spans = self._gaussians, np.ptp(made.bounds, axis=1)
         order = np.argsort(gaussians.owner, kind="stable")

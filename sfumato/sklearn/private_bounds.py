@@ -29,7 +29,7 @@ from sfumato.trusted.curator import Curator
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.noise import Noise
-from sfumato.trusted.privacy_filter import Purse, mu_of_units, units_of
+from sfumato.trusted.privacy_filter import PrivacyFilter, mu_of_units, units_of
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.statistics import Cells
@@ -78,11 +78,11 @@ class Purchase:
         return sum(map(units_of, self.mus))
 
 
-def buy_bounds(
+def estimate_bounds(
     records: FloatArray, purchase: Purchase, adjacency: Adjacency, noise: Noise
 ) -> tuple[FloatArray, tuple[Measurement, ...]]:
     """Bounds of every column (columns x 2), and the measurements that they follow from."""
-    purse, asked = Purse(purchase.units), []
+    purse, asked = PrivacyFilter(purchase.units), []
     edges = _first_edges(records.shape[1])
     for mu in purchase.mus:
         asked.append(_count(records, edges, mu, adjacency, purse, noise))
@@ -110,7 +110,7 @@ def _narrowed(edges: FloatArray, measurement: Measurement) -> tuple[FloatArray, 
 
 
 def _count(
-    records: FloatArray, edges: FloatArray, mu: float, adjacency: Adjacency, purse: Purse, noise: Noise
+    records: FloatArray, edges: FloatArray, mu: float, adjacency: Adjacency, purse: PrivacyFilter, noise: Noise
 ) -> Measurement:
     """How many records lie in each cell of each column; beyond the ends they count in the last cell."""
     columns, cells = len(edges), edges.shape[1] - 1
@@ -118,7 +118,7 @@ def _count(
     found = (np.searchsorted(ends[1:-1], values, side="right") for ends, values in zip(edges, records.T, strict=True))
     table = pa.table(dict(zip(names, found, strict=True)))
     column = {"name": f"x{{0..{columns - 1}}}", "type": "integer", "bounds": [0, cells - 1]}
-    source = open_source(table, Schema.from_content({"sfumato": 1, "name": "cells", "columns": [column]}))
+    source = open_source(table, Schema.from_dict({"sfumato": 1, "name": "cells", "columns": [column]}))
     grid = Grid.of_cells(np.arange(cells))
     statistic = Cells(tuple((name,) for name in names), dict.fromkeys(names, grid), None)
     return Curator(source, adjacency, purse, noise).measure(statistic, mu)

@@ -92,7 +92,7 @@ def schema_of(dataset: str, names: Sequence[str], box: FloatArray, classes: NDAr
     if classes is not None:
         target = target_of(names)
         columns.append({"name": target, "type": "category", "values": values_of(classes)})
-    return Schema.from_content({"sfumato": 1, "name": dataset, "columns": columns, "target": target}, "X, y")
+    return Schema.from_dict({"sfumato": 1, "name": dataset, "columns": columns, "target": target}, "X, y")
 
 
 def values_of(classes: NDArray[Any]) -> list[str | int | float]:

@@ -26,7 +26,7 @@ def _refuse_untold(asked: "PrivateGaussianMixture", *, labelled: bool) -> None:
     if asked.bounds is None:
         raise ValueError(
             "bounds are not given and are never read off the rows; say between which values the features lie, "
-            "bounds=(low, high), or bounds='buy' to spend a part of the budget on finding them"
+            "bounds=(low, high), or bounds='estimate' to spend a part of the budget on finding them"
         )
     if asked.classes is not None and not labelled:
         raise ValueError("requires y to be passed, but the target y is None; classes says that there are labels")
@@ -38,8 +38,8 @@ def _refuse_words(asked: "PrivateGaussianMixture", *, labelled: bool) -> None:
     """Refuse a word that is not known, or does not go with another."""
     if isinstance(asked.classes, str) and asked.classes != "observed":
         raise ValueError(f"classes is {asked.classes!r}; list the labels, or say 'observed'")
-    if isinstance(asked.bounds, str) and asked.bounds != "buy":
-        raise ValueError(f"bounds is {asked.bounds!r}; give numbers, or say 'buy'")
+    if isinstance(asked.bounds, str) and asked.bounds != "estimate":
+        raise ValueError(f"bounds is {asked.bounds!r}; give numbers, or say 'estimate'")
     if asked.action not in ACTIONS:
         raise ValueError(f"action is {asked.action!r}; use one of {', '.join(ACTIONS)}")
     if asked.adjacency not in list(Adjacency):

@@ -11,13 +11,13 @@ from sfumato.api import release
 from sfumato.artefact.release import Release
 from sfumato.artefact.statement import Before, PrivacyStatement, hash_measurements
 from sfumato.fitting.mechanisms.mixture.plan import plan_mixture
-from sfumato.sklearn.private_bounds import PUBLIC_BOX, Purchase, buy_bounds
+from sfumato.sklearn.private_bounds import PUBLIC_BOX, Purchase, estimate_bounds
 from sfumato.sklearn.public_inputs import schema_of, target_of, values_of
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.noise import SecureNoise, SeededNoise
-from sfumato.trusted.reservation import Book, Reservation
+from sfumato.trusted.reservation import LedgerLike, Reservation
 from sfumato.trusted.schema import Schema
 
 FloatArray = NDArray[np.float64]
@@ -53,7 +53,7 @@ class Terms:
     adjacency: Adjacency
     components: int | None
     dataset: str
-    ledger: Book
+    ledger: LedgerLike
     seed: int | None
 
 
@@ -91,7 +91,7 @@ def release_with_bought_bounds(records: Records, terms: Terms, share: float) -> 
     noise = SecureNoise() if terms.seed is None else SeededNoise(-1 - terms.seed)  # other noise than the mixture's
     with Reservation(terms.ledger, terms.dataset, budget) as reservation:
         reservation.enter(adjacency, _BOTH, not noise.private)
-        bounds, bought = buy_bounds(records.X, purchase, adjacency, noise)
+        bounds, bought = estimate_bounds(records.X, purchase, adjacency, noise)
         made = _mixture(records, terms, bounds, purchase.rest, None)
         what = "bounds that were bought from the same records"
         before = Before(what=what, contents=hash_measurements(bought), units=purchase.units, epsilon=budget.epsilon)
@@ -111,7 +111,7 @@ def release_with_bought_bounds(records: Records, terms: Terms, share: float) -> 
     return Released(made, statement, bounds, bought)
 
 
-def _mixture(records: Records, terms: Terms, bounds: FloatArray, budget: Budget, ledger: Book) -> Release:
+def _mixture(records: Records, terms: Terms, bounds: FloatArray, budget: Budget, ledger: LedgerLike) -> Release:
     return release(
         records.table(),
         records.schema(terms.dataset, bounds),

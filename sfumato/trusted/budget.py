@@ -3,7 +3,7 @@
 Inside the library privacy is counted in mu of Gaussian differential privacy (Dong, Roth and Su, "Gaussian differential
 privacy", arXiv 1905.02383): a Gaussian mechanism with noise sensitivity / mu is mu-GDP (theorem 2.7), and mechanisms in
 a row, each chosen by the answers before it, are sqrt(sum mu_i^2)-GDP (corollary 3.3). So mu squared adds up: see
-`spending`.
+`privacy_filter`.
 
 (epsilon, delta) appear at the edges only, by the exact curve of the Gaussian mechanism (corollary 2.13; Balle and Wang,
 arXiv 1805.06530, theorem 8):  delta(epsilon) = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2).
@@ -23,6 +23,7 @@ from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED, mu_of_units
 
 FloatArray = NDArray[np.float64]
 
+DEFAULT_DELTA = 1e-6
 LARGEST_BUDGET = 2**53  # units; an epsilon of some thousands
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _ROUNDING = 1e-12  # `delta_of` is good to this relative error, shown in the tests against 60-digit arithmetic

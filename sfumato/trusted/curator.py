@@ -1,7 +1,7 @@
-"""The door. Private records stand behind it; what `measure` returns is public.
+"""The curator: the only place where a statistic of private records gets its noise and becomes public.
 
-To check the privacy of this library, read this file, `privacy/noise.py`, and the `sensitivity` of each class in
-`statistics/`. Nothing else ever holds a private record.
+To check the privacy of this library, start here; then read `noise.py`, the `sensitivity` of each class in `statistics/`
+and the rest of this folder.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from sfumato.trusted.budget import noise_scale
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.noise import Noise
-from sfumato.trusted.privacy_filter import Purse
-from sfumato.trusted.redaction import discreet
+from sfumato.trusted.privacy_filter import PrivacyFilter
+from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.sources import Source
 from sfumato.trusted.statistics import Statistic
 
@@ -26,7 +26,7 @@ class Curator:
     """Holds the records of one source, and lets out measurements while the purse lasts."""
 
     def __init__(
-        self, source: Source, adjacency: Adjacency, purse: Purse, noise: Noise, public: Sequence[str] = ()
+        self, source: Source, adjacency: Adjacency, purse: PrivacyFilter, noise: Noise, public: Sequence[str] = ()
     ) -> None:
         """`public` are the columns that the schema says are public; they are so under label adjacency alone."""
         self._public = frozenset(public) if adjacency == Adjacency.LABEL else frozenset()
@@ -69,7 +69,7 @@ class Curator:
         Edge cases
             A sum beyond 64 bits wraps around, with the noise that is added to it: what comes out is the noisy sum
             modulo 2^64, post-processing once more. No records: the sum is zero and everything else is the same. Not
-            enough budget: `OverBudget`, nothing is read. A crash after the spend: the spend stands.
+            enough budget: `BudgetExceededError`, nothing is read. A crash after the spend: the spend stands.
         """
         self._purse.spend(mu)
         sigma = noise_scale(statistic.sensitivity(self._adjacency), mu)
@@ -80,7 +80,7 @@ class Curator:
         return measurement
 
 
-@discreet
+@redact_errors
 def _read(source: Source, names: tuple[str, ...]) -> Batch:
     """All records in one batch. Storage that breaks on the way may quote any cell, of other columns too."""
     batches = list(source.batches(names))

@@ -22,10 +22,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, assert_never
 
-from sfumato.errors import LedgerError, OverBudget
+from sfumato.errors import BudgetExceededError, LedgerError
 from sfumato.trusted.adjacency import Adjacency
-from sfumato.trusted.budget import Budget
-from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED
+from sfumato.trusted.budget import DEFAULT_DELTA, Budget, epsilon_of
+from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED, mu_of_units
 
 BY_PERSON = " by person"  # such an entry names the column that tells persons apart in its detail
 KINDS = ("limit", "reserve", "commit", "limit" + BY_PERSON, "reserve" + BY_PERSON)
@@ -42,7 +42,7 @@ create trigger never_removed before delete on entries begin select raise(abort, 
 """
 
 
-class Currency(NamedTuple):
+class PrivacyUnit(NamedTuple):
     """What is spent: whose change nobody may notice, one record's or that of a person whom the column `unit` names."""
 
     adjacency: Adjacency
@@ -52,7 +52,7 @@ class Currency(NamedTuple):
         return f"{self.adjacency} by {self.unit}" if self.unit else str(self.adjacency)
 
 
-def held_against(release: Currency, limit: Currency) -> int | None:
+def held_against(release: PrivacyUnit, limit: PrivacyUnit) -> int | None:
     """What a unit of mu squared in one currency counts in another; None where it promises nothing there.
 
     To replace a record is to remove one and add one, so mu-GDP for add-remove is 2 mu-GDP for replace (group privacy:
@@ -92,10 +92,10 @@ class Entry:
     hash: str
 
     @property
-    def currency(self) -> Currency:
+    def currency(self) -> PrivacyUnit:
         """What was spent, or limited."""
         unit = json.loads(self.detail)["unit"] if self.kind.endswith(BY_PERSON) else None
-        return Currency(Adjacency(self.adjacency), unit)
+        return PrivacyUnit(Adjacency(self.adjacency), unit)
 
     def computed_hash(self) -> str:
         """The hash that the other fields give."""
@@ -111,7 +111,7 @@ class Account:
     """
 
     dataset: str
-    currency: Currency
+    currency: PrivacyUnit
     spent: int
     limit: int | None
     limit_as_set: tuple[float, float] | None
@@ -136,22 +136,22 @@ class Ledger:
     def reserve(
         self, dataset: str, adjacency: Adjacency, units: int, detail: dict[str, Any], unit: str | None = None
     ) -> Entry:
-        """Write down that `units` are spent on the dataset, or raise `OverBudget` and write nothing."""
+        """Write down that `units` are spent on the dataset, or raise `BudgetExceededError` and write nothing."""
         if units < 1:
             raise LedgerError(f"{units} units cannot be reserved; a release costs something")
-        currency = Currency(adjacency, unit)
+        currency = PrivacyUnit(adjacency, unit)
 
         def allowed(entries: Sequence[Entry]) -> None:
             for account in _accounts(entries, dataset):
                 if account.limit is not None:
-                    _refuse_beyond(account, account.limit, currency, units)
+                    _refuse_beyond(account, account.limit, currency, units, detail.get("delta", DEFAULT_DELTA))
 
         return self._append("reserve", dataset, currency, units, detail, allowed)
 
     def commit(self, reservation: Entry, statement_hash: str) -> Entry:
         """Write down that the release of a reservation is done, with the hash of its statement."""
         detail = {"reservation": reservation.hash, "statement": statement_hash}
-        return self._append("commit", reservation.dataset, Currency(Adjacency(reservation.adjacency)), 0, detail)
+        return self._append("commit", reservation.dataset, PrivacyUnit(Adjacency(reservation.adjacency)), 0, detail)
 
     def set_limit(
         self,
@@ -162,7 +162,7 @@ class Ledger:
     ) -> Entry:
         """Refuse, from now on, what would take the dataset's total beyond this budget under this adjacency and unit."""
         given = {"epsilon": limit.epsilon, "delta": limit.delta}
-        return self._append("limit", dataset, Currency(adjacency, unit), limit.units, given)
+        return self._append("limit", dataset, PrivacyUnit(adjacency, unit), limit.units, given)
 
     def accounts(self, dataset: str | None = None) -> list[Account]:
         """The accounts of one dataset, or of all by name: one for each currency that was ever used or limited."""
@@ -181,7 +181,7 @@ class Ledger:
         self,
         kind: str,
         dataset: str,
-        currency: Currency,
+        currency: PrivacyUnit,
         units: int,
         detail: dict[str, Any],
         allowed: Callable[[Sequence[Entry]], None] = lambda _: None,
@@ -254,7 +254,7 @@ def _accounts(entries: Sequence[Entry], dataset: str) -> list[Account]:
     return [_account(own, dataset, currency) for currency in in_order]
 
 
-def _account(own: Sequence[Entry], dataset: str, currency: Currency) -> Account:
+def _account(own: Sequence[Entry], dataset: str, currency: PrivacyUnit) -> Account:
     limits = [entry for entry in own if entry.kind.startswith("limit") and entry.currency == currency]
     reserved = [entry for entry in own if entry.kind.startswith("reserve")]
     done = [entry for entry in own if entry.kind == "commit"]
@@ -272,12 +272,12 @@ def _account(own: Sequence[Entry], dataset: str, currency: Currency) -> Account:
     )
 
 
-def _refuse_beyond(account: Account, limit: int, currency: Currency, units: int) -> None:
-    """Raise `OverBudget` if a further release would go beyond a limit, or cannot be held against it."""
+def _refuse_beyond(account: Account, limit: int, currency: PrivacyUnit, units: int, delta: float) -> None:
+    """Raise `BudgetExceededError` if a further release would go beyond a limit, or cannot be held against it."""
     factor, left = held_against(currency, account.currency), max(0, limit - account.spent)
     name, remaining = f"the {account.currency} limit of dataset {account.dataset!r}", left / UNITS_PER_MU_SQUARED
     if factor is None or account.uncounted:
-        raise OverBudget(
+        raise BudgetExceededError(
             f"{name} cannot hold a release under another adjacency or unit, which promises nothing there; "
             "nothing was read",
             requested=units / UNITS_PER_MU_SQUARED,
@@ -285,11 +285,18 @@ def _refuse_beyond(account: Account, limit: int, currency: Currency, units: int)
         )
     requested = factor * units / UNITS_PER_MU_SQUARED
     if factor * units > left:
-        raise OverBudget(
-            f"{name} leaves {remaining:.4g} of mu squared and this release asks for {requested:.4g}; nothing was read",
+        raise BudgetExceededError(
+            f"{name} does not allow this release: {_largest_that_fits(left // factor, delta)}; nothing was read",
             requested=requested,
             remaining=remaining,
         )
+
+
+def _largest_that_fits(units: int, delta: float) -> str:
+    """What a custodian could still ask for."""
+    if not units:
+        return "nothing is left; the largest epsilon that still fits is 0"
+    return f"the largest epsilon that still fits is {epsilon_of(mu_of_units(units), delta):.4g} at delta {delta:g}"
 
 
 def _statements(script: str) -> list[str]:

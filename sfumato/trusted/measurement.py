@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.statistics import Statistic, statistic_from_content
+from sfumato.trusted.statistics import Statistic, statistic_from_dict
 
 _MOST = 2.0**100  # far above what any budget buys and any statistic needs
 
@@ -30,19 +30,19 @@ class Measurement:
             raise ValueError("mu and sigma must be numbers above 0 that a budget can buy")
         self.values.setflags(write=False)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All but the values, which a bundle keeps as an Arrow file."""
-        return {"statistic": self.statistic.to_content(), "mu": self.mu, "sigma": self.sigma}
+        return {"statistic": self.statistic.to_dict(), "mu": self.mu, "sigma": self.sigma}
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any], values: NDArray[np.int64]) -> "Measurement":
-        """The measurement that `to_content` wrote, with its values."""
+    def from_dict(cls, content: Mapping[str, Any], values: NDArray[np.int64]) -> "Measurement":
+        """The measurement that `to_dict` wrote, with its values."""
         if set(content) != {"statistic", "mu", "sigma"}:
             raise ValueError("a measurement has a statistic, mu, sigma and nothing else")
-        return cls(statistic_from_content(content["statistic"]), content["mu"], content["sigma"], values)
+        return cls(statistic_from_dict(content["statistic"]), content["mu"], content["sigma"], values)
 
 
-class Door(Protocol):
+class CuratorLike(Protocol):
     """Where a mechanism asks: the curator, or a record of what the curator once answered."""
 
     def measure(self, statistic: Statistic, mu: float) -> Measurement:

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from sfumato.errors import BudgetError, OverBudget
+from sfumato.errors import BudgetError, BudgetExceededError
 
 UNITS_PER_MU_SQUARED = 10**12
 
@@ -21,7 +21,7 @@ def mu_of_units(units: int) -> float:
     return mu
 
 
-class Purse:
+class PrivacyFilter:
     """The units of one release, spent measurement by measurement. `spend` comes before anything is read.
 
     Where `records` of one person count, a measurement costs what it lets out of all of them: records squared times as
@@ -39,13 +39,13 @@ class Purse:
         return self._spent
 
     def spend(self, mu: float) -> None:
-        """Take the cost of mu for one record, or raise `OverBudget` and take nothing."""
+        """Take the cost of mu for one record, or raise `BudgetExceededError` and take nothing."""
         if not 0 < mu < math.inf:
             raise BudgetError(f"mu is {mu}; it must be a number above 0")
         cost, left = self.records**2 * units_of(mu), self.units - self._spent
         if cost > left:
             requested, remaining = cost / UNITS_PER_MU_SQUARED, left / UNITS_PER_MU_SQUARED
-            raise OverBudget(
+            raise BudgetExceededError(
                 f"the measurement costs {requested:.4g} of mu squared and {remaining:.4g} is left",
                 requested=requested,
                 remaining=remaining,

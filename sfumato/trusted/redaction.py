@@ -34,7 +34,7 @@ def public_name(kind: type[BaseException]) -> str:
     return next(cls.__name__ for cls in kind.__mro__ if str(cls.__module__).split(".")[0] in _LIBRARIES)
 
 
-def discreet(work: Callable[P, R]) -> Callable[P, R]:
+def redact_errors(work: Callable[P, R]) -> Callable[P, R]:
     """Replace any error by one that quotes nothing, and keep numpy from warning of values.
 
     The error is raised after the `except` block has ended: it has no context, so that no traceback, debugger or log can

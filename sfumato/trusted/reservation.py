@@ -12,7 +12,7 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.ledger import Entry, Ledger, default_path
 
-Book = Ledger | str | Path | Literal["default"] | None
+LedgerLike = Ledger | str | Path | Literal["default"] | None
 """Where spending is written down: a ledger or its path, the user's own, or nowhere."""
 
 
@@ -23,7 +23,7 @@ class Reservation:
     that it counts.
     """
 
-    def __init__(self, book: Book, dataset: str, budget: Budget) -> None:
+    def __init__(self, book: LedgerLike, dataset: str, budget: Budget) -> None:
         path = default_path() if book == "default" else book
         self._book = Ledger(path) if isinstance(path, str | Path) else path
         self._dataset, self._budget = dataset, budget
@@ -38,7 +38,7 @@ class Reservation:
             error.add_note(spent_note(self._book, self._dataset, self._budget))
 
     def enter(self, adjacency: Adjacency, mechanism: str, seeded: bool, unit: str | None = None) -> None:
-        """Write it down, or raise `OverBudget` and write nothing."""
+        """Write it down, or raise `BudgetExceededError` and write nothing."""
         self._mark = uuid4().hex
         detail = {**asdict(self._budget), "mechanism": mechanism, "seeded": seeded, "release": self._mark}
         if self._book:

@@ -10,7 +10,7 @@ from sfumato.trusted.budget import Budget, mu_of
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.noise import SecureNoise
-from sfumato.trusted.privacy_filter import Purse
+from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.statistics import Cells, Stacked
@@ -44,7 +44,10 @@ def audit(statistic, adjacency, mu, draws, factor=1.0) -> float:
     for rows in NEIGHBOURS[adjacency]:
         table = pa.table({"a": [row[0] for row in rows], "b": [row[1] for row in rows]})
         door = Curator(
-            open_source(table, SCHEMA, declared=True), adjacency, Purse(Budget(20.0, 1e-2).units), Thinned(factor)
+            open_source(table, SCHEMA, declared=True),
+            adjacency,
+            PrivacyFilter(Budget(20.0, 1e-2).units),
+            Thinned(factor),
         )
         sides.append(answers(door.measure(Echo(statistic, draws), mu)))
     return mu_lower_bound(*sides) / mu
@@ -78,11 +81,11 @@ def test_tables_that_never_look_alike_give_a_large_bound():
 
 def test_an_echo_cannot_be_published():
     with pytest.raises(NotImplementedError):
-        Echo(ONE, 3).to_content()
+        Echo(ONE, 3).to_dict()
     door = Curator(
         open_source(pa.table({"a": ["x"], "b": [True]}), SCHEMA, declared=True),
         Adjacency.REPLACE,
-        Purse(Budget(1, 1e-6).units),
+        PrivacyFilter(Budget(1, 1e-6).units),
         SecureNoise(),
     )
     with pytest.raises(TypeError, match="echo"):

@@ -8,7 +8,7 @@ import pytest
 from sfumato.artefact.verify import verify
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.curator import Curator
-from sfumato.trusted.feature_maps import ByRule, Damping, Hampel, Waves, Whitening
+from sfumato.trusted.feature_maps import ByRule, FourierFeatures, Hampel, RadialWeight, Whitening
 from sfumato.trusted.feature_maps.bounded_map import BoundedMap
 from sfumato.trusted.statistics import ClassSums
 from tests.audit.mixtures import PUBLIC_FEATURES, clouds, released, table, unlabelled
@@ -75,9 +75,9 @@ class Tuned(Peeping):
     first = 1
 
     def peek(self, one, label):
-        if not isinstance(one, Waves):
+        if not isinstance(one, FourierFeatures):
             return one
-        return Waves.of(np.abs(np.diag(raw_whitening(label).exact_matrix))[:, None], one.weight)
+        return FourierFeatures.of(np.abs(np.diag(raw_whitening(label).exact_matrix))[:, None], one.weight)
 
 
 def test_frequencies_taken_from_the_rows_are_found(monkeypatch):
@@ -127,7 +127,7 @@ class Elsewhere(Peeping):
         matrix = one.whitening.matrix + rng.integers(-2, 3, one.whitening.matrix.shape).astype(np.int32)
         return dataclasses.replace(
             one,
-            damping=Damping(old.rates, coefficients, old.start, nodes),
+            damping=RadialWeight(old.rates, coefficients, old.start, nodes),
             whitening=dataclasses.replace(one.whitening, matrix=matrix),
         )
 

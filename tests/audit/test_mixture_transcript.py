@@ -15,10 +15,10 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget, noise_scale
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.encoding import Encoder
-from sfumato.trusted.feature_maps import Hampel, Leaves, Lift, Shells, Waves
+from sfumato.trusted.feature_maps import FourierFeatures, Hampel, Leaves, Lift, Shells
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.noise import SecureNoise
-from sfumato.trusted.privacy_filter import Purse
+from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.statistics import Stacked
@@ -88,7 +88,7 @@ def test_the_answers_spend_nearly_the_claim_and_never_more(adjacency, epsilon, t
     assert min(rounds) >= 0.90
     assert max(rounds) <= 1.0
     kinds = [{type(one) for one in item.statistic.maps} for item in release.measurements]
-    assert kinds[:4] == [{Waves}] * 2 + [{Lift if adjacency == Adjacency.REPLACE else Hampel}] * 2
+    assert kinds[:4] == [{FourierFeatures}] * 2 + [{Lift if adjacency == Adjacency.REPLACE else Hampel}] * 2
     assert tails > 2 or kinds[4:] == [{Shells}] * 3
 
 
@@ -116,7 +116,7 @@ def test_an_attacker_at_the_door_comes_within_a_tenth_of_the_claim():
     echo = Echo(Stacked(parts, tuple(1 / item.sigma for item in release.measurements)), 60_000)
     mu, sides = release.statement.mu, []
     for rows in (there, here):
-        purse = Purse(Budget(20.0, 1e-3).units)
+        purse = PrivacyFilter(Budget(20.0, 1e-3).units)
         door = Curator(open_source(rows, LABELLED, declared=True), Adjacency.ADD_REMOVE, purse, SecureNoise())
         sides.append(np.split(answers(door.measure(echo, mu)), 3))
     best = max(mu_lower_bound(*attempt) for attempt in zip(*sides, strict=True)) / mu

@@ -10,7 +10,7 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.noise import SecureNoise
-from sfumato.trusted.privacy_filter import Purse
+from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.statistics import Scatter
 from tests.mechanisms.test_subspace import COLUMNS, records, table, wide_schema
@@ -78,7 +78,7 @@ def test_an_attacker_at_the_door_comes_near_the_claim_of_the_second_moment():
         door = Curator(
             open_source(table(*side), SCHEMA, declared=True),
             Adjacency.ADD_REMOVE,
-            Purse(Budget(9.0, 1e-3).units),
+            PrivacyFilter(Budget(9.0, 1e-3).units),
             SecureNoise(),
         )
         sides.append(answers(door.measure(Echo(scatter.statistic, 30_000), scatter.mu)))

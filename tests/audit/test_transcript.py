@@ -13,7 +13,7 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget, noise_scale
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.noise import SecureNoise
-from sfumato.trusted.privacy_filter import Purse
+from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.statistics import Cells, Gradient, Stacked
@@ -89,7 +89,7 @@ def test_an_attacker_at_the_door_comes_near_the_claim():
         door = Curator(
             open_source(rows, SCHEMA, declared=True),
             Adjacency.ADD_REMOVE,
-            Purse(Budget(9.0, 1e-3).units),
+            PrivacyFilter(Budget(9.0, 1e-3).units),
             SecureNoise(),
         )
         sides.append(answers(door.measure(whole(release, 100_000), mu)))

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.trusted.encoding import Measured, codes_of
+from sfumato.trusted.encoding import NumericCodec, codes_of
 from sfumato.trusted.encoding.scales import STEPS
 from sfumato.trusted.schema import Schema
 
 
 def codes(**column):
-    return codes_of(Schema.from_content({"sfumato": 1, "name": "t", "columns": [{"name": "x", **column}]}).columns[0])
+    return codes_of(Schema.from_dict({"sfumato": 1, "name": "t", "columns": [{"name": "x", **column}]}).columns[0])
 
 
 AGE = codes(type="integer", bounds=[0, 99])
@@ -153,7 +153,7 @@ def test_every_code_decodes_to_a_value_that_has_that_code(book):
     drawn = np.unique(np.append(rng.integers(0, book.size, 2_000), [0, book.size - 1])).astype(np.int32)
     for inside in (np.zeros(len(drawn)), rng.random(len(drawn)), np.full(len(drawn), 1 - 2.0**-53)):
         again = book.encode(book.decode(drawn, inside))
-        if isinstance(book, Measured) and not book.exact:
+        if isinstance(book, NumericCodec) and not book.exact:
             assert ((np.abs(again - drawn) <= 1) | (again >= book.steps) | (drawn >= book.steps)).all()
         else:
             assert (again == drawn).all()
@@ -195,7 +195,7 @@ def test_a_value_never_sees_its_neighbours(book):
     values = rng.lognormal(3, 4, 5_000)
     array = (
         pa.array(values)
-        if isinstance(book, Measured) and not book.dated
+        if isinstance(book, NumericCodec) and not book.dated
         else pa.array(rng.integers(0, 4, 5_000).astype(str))
     )
     whole = book.encode(array)

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sfumato.artefact.frames import decode, dress
+from sfumato.artefact.frames import decode, to_frame
 from sfumato.errors import DataError, RequestError
 from sfumato.trusted.encoding import Encoder, Header
 from sfumato.trusted.encoding.frames import header_of, kind_of, to_arrow
@@ -39,7 +39,7 @@ def round_trip(frame, declared=True):
     encoder = Encoder(SCHEMA)
     records = to_arrow(frame, NAMES).combine_chunks().to_batches()[0]
     table = decode(encoder.encode(records), encoder.columns, np.random.default_rng(0))
-    return dress(table, header, SCHEMA)
+    return to_frame(table, header, SCHEMA)
 
 
 def pandas_frame() -> pd.DataFrame:
@@ -115,10 +115,10 @@ def test_a_frame_that_declares_nothing_has_no_types(library):
 
 
 def test_the_schema_says_how_a_sample_is_stored():
-    content = SCHEMA.to_content() | {
+    content = SCHEMA.to_dict() | {
         "types": {"small": "int16", "real": "float32", "word": "ordered category", "moment": "zone UTC"}
     }
-    schema = Schema.from_content(content)
+    schema = Schema.from_dict(content)
     for declared in (True, False):
         types = header_of(pandas_frame(), schema, declared).types
         assert {name: types[name] for name in content["types"]} == content["types"]
@@ -198,7 +198,7 @@ def test_a_type_too_small_for_the_schema_is_not_used():
     types = {"a": "int8", "b": "float32", "c": "int16"}
     table = pa.table({"a": [-5, 1000], "b": [0.0, 1e60], "c": [1, 70000]})
     for frame in ("arrow", "pandas", "polars"):
-        again = dress(table, Header(frame, types), schema)
+        again = to_frame(table, Header(frame, types), schema)
         columns = {name: list(again[name].to_pylist() if frame == "arrow" else again[name]) for name in types}
         assert columns == {"a": [-5, 1000], "b": [0.0, 1e60], "c": [1, 70000]}
 
@@ -206,7 +206,7 @@ def test_a_type_too_small_for_the_schema_is_not_used():
 def test_whole_numbers_stored_for_a_number_column_are_rounded():
     schema = Schema.from_yaml("{sfumato: 1, name: t, columns: [{name: a, type: number, bounds: [0, 100]}]}")
     for frame in ("arrow", "pandas", "polars"):
-        again = dress(pa.table({"a": [1.6, 2.4]}), Header(frame, {"a": "int16"}), schema)
+        again = to_frame(pa.table({"a": [1.6, 2.4]}), Header(frame, {"a": "int16"}), schema)
         assert [int(value) for value in (again["a"].to_pylist() if frame == "arrow" else again["a"])] == [2, 2]
 
 
@@ -215,7 +215,7 @@ def test_lists_of_mixed_types_come_back_as_text():
     frame = pd.DataFrame({"a": pd.Categorical([1, "b", 1])})
     encoder = Encoder(schema)
     table = decode(encoder.encode(to_arrow(frame, ["a"]).to_batches()[0]), encoder.columns, np.random.default_rng(0))
-    assert dress(table, header_of(frame, schema, declared=True), schema)["a"].tolist() == ["1", "b", "1"]
+    assert to_frame(table, header_of(frame, schema, declared=True), schema)["a"].tolist() == ["1", "b", "1"]
 
 
 def test_another_kind_of_frame_may_be_asked_for():
@@ -224,17 +224,17 @@ def test_another_kind_of_frame_may_be_asked_for():
     batch = encoder.encode(to_arrow(frame, NAMES).to_batches()[0])
     table = decode(batch, encoder.columns, np.random.default_rng(0))
     header = header_of(frame, SCHEMA, declared=True)
-    assert isinstance(dress(table, header, SCHEMA, "polars"), pl.DataFrame)
-    assert dress(table, header, SCHEMA, "arrow").column_names[0] == "word"
+    assert isinstance(to_frame(table, header, SCHEMA, "polars"), pl.DataFrame)
+    assert to_frame(table, header, SCHEMA, "arrow").column_names[0] == "word"
     with pytest.raises(RequestError, match="arrow, pandas or polars"):
-        dress(table, header, SCHEMA, "excel")
+        to_frame(table, header, SCHEMA, "excel")
 
 
 def test_a_library_that_is_not_there_is_named(monkeypatch):
     table = pa.table({name: pa.nulls(0) for name in NAMES})
     monkeypatch.setitem(__import__("sys").modules, "polars", None)
     with pytest.raises(RequestError, match="polars is not installed"):
-        dress(table, header_of(pandas_frame(), SCHEMA, declared=True), SCHEMA, "polars")
+        to_frame(table, header_of(pandas_frame(), SCHEMA, declared=True), SCHEMA, "polars")
 
 
 @pytest.mark.parametrize("text", ["list<item: int8>", "read_csv", "zone x; y", "int128", "object"])
@@ -258,7 +258,7 @@ def test_a_declared_type_that_holds_no_values_of_ours_is_refused(dtype):
 
 @pytest.mark.parametrize("dtype", ["complex64", "timedelta64[ns]", "period[D]", object, "Sparse[float]"])
 def test_an_inferred_type_refuses_nothing(dtype):
-    schema = Schema.from_content(PLAIN.to_content())
+    schema = Schema.from_dict(PLAIN.to_dict())
     frame = pandas_frame()
     frame["real"] = pd.Series([None, None, None]).astype(dtype)
     grid = Grid.of_cells(np.arange(3))
@@ -277,8 +277,8 @@ NESTED = {
 @pytest.mark.parametrize("series", NESTED.values(), ids=NESTED)
 def test_nested_values_of_polars_are_no_values_of_any_column(series):
     records = to_arrow(pl.DataFrame(dict.fromkeys(NAMES, series)), NAMES).combine_chunks().to_batches()[0]
-    schema = Schema.from_content(
-        SCHEMA.to_content() | {"columns": [{**one, "missing": True} for one in SCHEMA.to_content()["columns"]]}
+    schema = Schema.from_dict(
+        SCHEMA.to_dict() | {"columns": [{**one, "missing": True} for one in SCHEMA.to_dict()["columns"]]}
     )
     other = to_arrow(pl.DataFrame({name: pl.Series([object(), None], dtype=pl.Object) for name in NAMES}), NAMES)
     encoder = Encoder(schema)

@@ -70,7 +70,7 @@ COMPANIONS = [
 
 
 def schema_of(column: dict) -> Schema:
-    return Schema.from_content({"sfumato": 1, "name": "t", "columns": [{"name": "x", **column}]})
+    return Schema.from_dict({"sfumato": 1, "name": "t", "columns": [{"name": "x", **column}]})
 
 
 SCHEMAS = {name: schema_of(column) for name, column in COLUMNS.items()}
@@ -199,8 +199,8 @@ def test_what_inference_may_change_is_refused_by_the_schema_alone(name):
 
 
 def test_ids_of_persons_are_refused_where_types_are_inferred():
-    content = SCHEMAS["words"].to_content() | {"unit": {"column": "p", "records": 1}}
-    schema = Schema.from_content(content)
+    content = SCHEMAS["words"].to_dict() | {"unit": {"column": "p", "records": 1}}
+    schema = Schema.from_dict(content)
     frame = pd.DataFrame({"x": ["a", "b"], "p": [2**53, 2**53 + 1]})
     with pytest.raises(DataError, match="ids may lose digits where one of them is missing"):
         open_source(frame, schema)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.trusted.encoding import Measured, codes_of
+from sfumato.trusted.encoding import NumericCodec, codes_of
 from sfumato.trusted.schema import Schema
 
 COLUMNS = {
@@ -33,7 +33,7 @@ CODES = {
 }
 
 
-def obvious(codes: Measured, value: float | None) -> int:
+def obvious(codes: NumericCodec, value: float | None) -> int:
     """The code of one value, by the words of the class."""
     if value is None or math.isnan(value):
         return codes.otherwise if codes.missing is None else codes.missing
@@ -46,7 +46,7 @@ def obvious(codes: Measured, value: float | None) -> int:
     return min(int((number - codes.low) * (codes.steps / codes._range)), codes.steps - 1)
 
 
-def telling(codes: Measured, rng: np.random.Generator) -> list[float]:
+def telling(codes: NumericCodec, rng: np.random.Generator) -> list[float]:
     """Values around bounds, atoms and ends of steps, to the last digit, and some anywhere."""
     steps = np.unique(np.concatenate((rng.integers(0, codes.steps, 300), [0, 1, codes.steps - 1, codes.steps])))
     reaches = [atom + sign * codes._reach(atom) for atom in codes.atoms for sign in (-1, 1)]

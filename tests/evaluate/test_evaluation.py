@@ -90,7 +90,7 @@ def test_every_kind_of_target(target):
     result = evaluate(release, make_table(800), make_table(400, seed=1), rows=500)
     assert len(result.scores) == (0 if target is None else 7)
     assert private_report(result, release).count(NOTICE) == 3
-    json.dumps(result.to_content())
+    json.dumps(result.to_dict())
 
 
 def test_what_cannot_be_told_is_none():
@@ -162,7 +162,7 @@ def test_numpy_files_give_what_the_tables_give(tmp_path):
     asked = ["evaluate", "b.sfumato", "--real", "real.npz", "--test", "test.npz", "--out", "c.html", "-n", "500"]
     done = CliRunner().invoke(app, [str(tmp_path / word) if "." in word else word for word in asked])
     assert done.exit_code == 0, done.output
-    assert json.loads((tmp_path / "c.json").read_text()) == json.loads(json.dumps(plain.to_content()))
+    assert json.loads((tmp_path / "c.json").read_text()) == json.loads(json.dumps(plain.to_dict()))
 
 
 def test_one_numpy_array_gives_what_the_table_gives(tmp_path):

@@ -151,7 +151,7 @@ def use(data: bytes, table: pa.Table, stages: list[str], thorough: bool) -> None
     _ = release.statement.promise, release.statement.remainder, release.size, repr(release.schema)
     stages.append("sample")
     release.sample(5)
-    release.sample(5, frame="arrow", probabilities=release.schema.target is not None)
+    release.sample(5, output="arrow", probabilities=release.schema.target is not None)
     stages.append("marginal")
     for name in release.schema.by_name:
         release.marginal(name)

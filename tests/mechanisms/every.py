@@ -28,7 +28,7 @@ class Case:
     def by_person(self, records: int = 3) -> "Case":
         """The same, protecting persons."""
         unit = {"unit": {"column": ID, "records": records}}
-        return Case(sfumato.Schema.from_content(self.schema.to_content() | unit), self.table, self.settings)
+        return Case(sfumato.Schema.from_dict(self.schema.to_dict() | unit), self.table, self.settings)
 
     def release(self, data: Any = None, **more: Any) -> sfumato.Release:
         """Of the table, or of other data in its place."""

@@ -135,7 +135,7 @@ class TestMerging:
 
 
 def grid_of(**column):
-    codes = codes_of(Schema.from_content({"sfumato": 1, "name": "t", "columns": [{"name": "x", **column}]}).columns[0])
+    codes = codes_of(Schema.from_dict({"sfumato": 1, "name": "t", "columns": [{"name": "x", **column}]}).columns[0])
     return codes, fine_grid(codes)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from sfumato.fitting.mechanisms.mixture.coarse import CoarsePosterior
 from sfumato.fitting.mechanisms.mixture.plan import Tuning
-from sfumato.trusted.feature_maps import Waves
+from sfumato.trusted.feature_maps import FourierFeatures
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 
@@ -19,7 +19,7 @@ def seen(noise: float, rounds: int = 2, records: int = COUNT) -> CoarsePosterior
     rng = np.random.default_rng(0)
     coarse = CoarsePosterior(2, 2, Tuning.resolution)
     for t in range(rounds):
-        waves = [Waves.of(mine, 1) for mine in coarse.frequencies(first=t == 0)]
+        waves = [FourierFeatures.of(mine, 1) for mine in coarse.frequencies(first=t == 0)]
         values = []
         for k, one in enumerate(waves):
             drawn = MEANS[k][:, None] + SDS[k][:, None] * np.random.default_rng(k).standard_normal((2, records))

@@ -13,13 +13,13 @@ from sfumato.errors import BundleError, RequestError
 from sfumato.fitting.mechanisms.mixture import label_table
 from sfumato.fitting.mechanisms.mixture.label_table import explained
 from sfumato.fitting.mechanisms.mixture.public_tree import grown_leaves, rule_of_records
-from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.public_rng import public_rng
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 from sfumato.trusted.noise import SeededNoise
-from sfumato.trusted.privacy_filter import Purse
+from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.sources import open_source
 from tests.audit.mixtures import LABELLED, PUBLIC_FEATURES, table
 
@@ -53,8 +53,8 @@ class TestARelease:
         frame = ROWS.to_pandas()
         for kind in ("no", "yes"):
             mine = frame[frame["y"] == kind]
-            assert release.expect("a", given={"y": kind}).mean == pytest.approx(mine["a"].mean(), abs=0.25)
-            assert release.expect("b", given={"y": kind}).mean == pytest.approx(mine["b"].mean(), abs=0.25)
+            assert release.mean("a", given={"y": kind}).mean == pytest.approx(mine["a"].mean(), abs=0.25)
+            assert release.mean("b", given={"y": kind}).mean == pytest.approx(mine["b"].mean(), abs=0.25)
         share = release.fitted.actions["mixture"].weights
         assert share[1] == pytest.approx((frame["y"] == "yes").mean(), abs=0.05)
 
@@ -101,7 +101,9 @@ class TestARelease:
 
 
 def curator(adjacency: Adjacency, public: tuple[str, ...]) -> Curator:
-    return Curator(open_source(ROWS, PUBLIC_FEATURES, declared=True), adjacency, Purse(0), SeededNoise(0), public)
+    return Curator(
+        open_source(ROWS, PUBLIC_FEATURES, declared=True), adjacency, PrivacyFilter(0), SeededNoise(0), public
+    )
 
 
 def test_the_door_lets_out_public_columns_under_label_adjacency_alone():
@@ -143,7 +145,7 @@ def places_of(records: np.ndarray) -> np.ndarray:
 
 
 def grown(records: np.ndarray, smallest: float, classes: int = 2):
-    rule = rule_of_records(records, classes, public_chance(0))
+    rule = rule_of_records(records, classes, public_rng(0))
     places = places_of(records)
     return grown_leaves(places, rule, rule(Batch(len(records), {}), places), smallest), places
 

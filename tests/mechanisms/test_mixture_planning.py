@@ -17,7 +17,7 @@ def schema_of(columns=2, classes=3, **more) -> Schema:
     numbers = [{"name": f"x{j}", "type": "number", "bounds": [0, 1]} for j in range(columns)]
     label = [{"name": "y", "type": "category", "values": [f"v{k}" for k in range(classes)]}] if classes else []
     target = {"target": "y"} if classes else {}
-    return Schema.from_content({"sfumato": 1, "name": "t", "columns": [*numbers, *label], **target, **more})
+    return Schema.from_dict({"sfumato": 1, "name": "t", "columns": [*numbers, *label], **target, **more})
 
 
 def mus(rounds) -> tuple[float, ...]:

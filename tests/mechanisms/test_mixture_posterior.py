@@ -9,7 +9,7 @@ from sfumato.fitting.mechanisms.mixture.expectation import expected_score
 from sfumato.fitting.mechanisms.mixture.posterior import ClassPosterior, Prior, Score
 from sfumato.fitting.mechanisms.mixture.symmetric import diagonal_of, root_near_columns, smat, svec
 from sfumato.fitting.models.gaussian_mixture.gaussians import gaussian_kl
-from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.public_rng import public_rng
 from sfumato.trusted.feature_maps import Whitening
 
 COUNT = 2_000.0
@@ -136,7 +136,7 @@ def test_draws_are_those_of_a_grid():
     log = -np.array([surprise(posterior, theta) for theta in grid])
     mass = np.exp(log - log.max())
     mass /= mass.sum()
-    weights, counts, means, roots = posterior.draw(public_chance(1), 20_000)
+    weights, counts, means, roots = posterior.draw(public_rng(1), 20_000)
     drawn = np.column_stack(
         [
             np.log(counts / posterior.count),
@@ -156,7 +156,7 @@ def test_draws_spread_as_the_laplace_approximation_where_noise_is_small(d):
     """Two columns are drawn by importance, ten by chains."""
     posterior = a_posterior(d, 2.0)
     posterior.solve(60)
-    weights, counts, means, _ = posterior.draw(public_chance(0), 4_000)
+    weights, counts, means, _ = posterior.draw(public_rng(0), 4_000)
     z = (means - posterior.mean) @ np.linalg.inv(posterior.root).T
     seen = weights @ (z - weights @ z) ** 2
     assert np.allclose(seen / np.diag(posterior.laplace)[1 : 1 + d], 1, atol=0.15 if d == 2 else 0.6)
@@ -168,7 +168,7 @@ def test_the_action_loses_least_under_the_posterior(d):
     posterior = a_posterior(d, 150.0, seed=3)
     posterior.solve(60)
     assert not posterior.certain
-    draws = posterior.draw(public_chance(7), 400)
+    draws = posterior.draw(public_rng(7), 400)
     action = posterior.action(draws)
     weights, counts, means, _ = draws
     roots = posterior.believed(draws.roots)
@@ -196,7 +196,7 @@ def test_the_action_loses_least_under_the_posterior(d):
 def test_a_whitening_is_near_the_class_and_no_narrower(rough):
     posterior = a_posterior(3, 5.0)
     posterior.solve(60)
-    centre, scale = posterior.whitening(public_chance(0), rough)
+    centre, scale = posterior.whitening(public_rng(0), rough)
     mean, cov = truth(3)
     assert gaussian_kl(mean, cov, centre, scale) < 0.02
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.fitting.mechanisms.mixture.sampling import draw
-from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.public_rng import public_rng
 
 
 @pytest.mark.parametrize("parameters", [1, 5, 45])
@@ -12,7 +12,7 @@ from sfumato.fitting.public_rng import public_chance
 def test_a_normal_density_is_drawn_though_its_approximation_is_off(parameters, off, wider):
     """Few parameters by importance, 45 by chains."""
     weights, theta = draw(
-        lambda theta: 0.5 * (((theta - off) / wider) ** 2).sum(axis=1), np.eye(parameters), public_chance(1), 4_000
+        lambda theta: 0.5 * (((theta - off) / wider) ** 2).sum(axis=1), np.eye(parameters), public_rng(1), 4_000
     )
     assert weights.sum() == pytest.approx(1)
     mean = weights @ theta
@@ -24,15 +24,13 @@ def test_a_normal_density_is_drawn_though_its_approximation_is_off(parameters, o
 
 def test_a_skewed_density_is_drawn():
     """log of a gamma variable, whose mean and variance are known."""
-    weights, theta = draw(
-        lambda theta: (np.exp(theta) - 2 * theta).sum(axis=1), 0.5 * np.eye(1), public_chance(0), 4_000
-    )
+    weights, theta = draw(lambda theta: (np.exp(theta) - 2 * theta).sum(axis=1), 0.5 * np.eye(1), public_rng(0), 4_000)
     mean = weights @ theta[:, 0]
     assert mean == pytest.approx(0.4228, abs=0.05)
     assert weights @ (theta[:, 0] - mean) ** 2 == pytest.approx(0.6449, rel=0.12)
 
 
 def test_the_same_chance_draws_the_same():
-    first, second = (draw(lambda theta: (theta**2).sum(axis=1), np.eye(3), public_chance(4), 100) for _ in range(2))
+    first, second = (draw(lambda theta: (theta**2).sum(axis=1), np.eye(3), public_rng(4), 100) for _ in range(2))
     assert np.array_equal(first.theta, second.theta)
     assert np.array_equal(first.weights, second.weights)

@@ -19,7 +19,7 @@ from sfumato.fitting.mechanisms.mixture.rules import chosen_by, rule_of, rule_of
 from sfumato.fitting.mechanisms.mixture.truncation import uncut
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import ACTIONS, Draws, GaussianMixture
-from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.public_rng import public_rng
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.encoding.codes import codes_of
 from sfumato.trusted.feature_maps import Boxes, Whitening
@@ -43,7 +43,7 @@ def counts_of(records: float, noise: float, shares=SHARES, middles=MIDDLES, sd: 
 
 
 def found_in(counts: np.ndarray, noise: float, number: int | None) -> list[Component]:
-    return find_components(BOXES.centres, counts, noise, SIDE, number, public_chance(0))
+    return find_components(BOXES.centres, counts, noise, SIDE, number, public_rng(0))
 
 
 @pytest.mark.parametrize("number", [3, None])
@@ -70,7 +70,7 @@ def test_clouds_lost_in_noise_are_one():
 @pytest.mark.parametrize("counts", [np.zeros(64), -np.ones(64), np.eye(1, 64)[0]], ids=["none", "negative", "one"])
 def test_boxes_without_records_have_components_too(counts, number):
     centres = Boxes(BOXES.whitening, 2, 8, 3.0).centres
-    found = find_components(centres, counts, 3.0, 6.0 / 8, number, public_chance(0))
+    found = find_components(centres, counts, 3.0, 6.0 / 8, number, public_rng(0))
     assert 1 <= len(found) <= Tuning.most_components if number is None else len(found) == number
     for weight, mean, cov in found:
         assert weight > 0
@@ -91,7 +91,7 @@ def test_the_fit_is_the_log_of_weight_times_density():
 def test_weighted_records_are_fitted_by_their_moments():
     rng = np.random.default_rng(0)
     centres, mass = rng.standard_normal((200, 2)), rng.uniform(0.5, 2, 200)
-    _, (only,) = fitted(Filled(centres, mass, 0.01), 1, public_chance(0))
+    _, (only,) = fitted(Filled(centres, mass, 0.01), 1, public_rng(0))
     assert np.allclose(only.mean, np.average(centres, axis=0, weights=mass))
     assert np.allclose(only.cov, np.cov(centres.T, aweights=mass, ddof=0) + 0.01 * np.eye(2))
 

@@ -19,7 +19,7 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget, noise_scale
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.noise import SecureNoise
-from sfumato.trusted.privacy_filter import Purse
+from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.statistics import Slices
@@ -49,14 +49,14 @@ def eight_gaussians(rows: int) -> tuple[pa.Table, np.ndarray]:
 
 def modes_found(release: sfumato.Release, modes: np.ndarray) -> tuple[int, float]:
     """Modes with more than 2 % of a sample within 0.2, and the share of the sample that is near any."""
-    made = release.sample(10_000, seed=0, frame="arrow")
+    made = release.sample(10_000, seed=0, output="arrow")
     far = np.linalg.norm(np.column_stack([made["x"], made["y"]])[:, None] - modes, axis=2)
     near = far.min(axis=1) < 0.2
     return int((np.bincount(far.argmin(axis=1)[near], minlength=8) > 200).sum()), float(near.mean())
 
 
 @pytest.mark.parametrize("mechanism", ["slices", "tables"])
-@pytest.mark.parametrize("name", ["mlp", "residual"])
+@pytest.mark.parametrize("name", ["mlp", pytest.param("residual", marks=pytest.mark.slow)])
 def test_eight_gaussians_keep_their_modes_whatever_is_trained_on_whichever_bundle(mechanism, name):
     rows, modes = eight_gaussians(20_000)
     with short_training():
@@ -102,7 +102,7 @@ def test_an_attacker_at_the_door_comes_within_a_tenth_of_the_claim():
         door = Curator(
             open_source(rows, SCHEMA, declared=True),
             Adjacency.ADD_REMOVE,
-            Purse(Budget(9.0, 1e-3).units),
+            PrivacyFilter(Budget(9.0, 1e-3).units),
             SecureNoise(),
         )
         sides.append(answers(door.measure(whole(release, 80_000), mu)))
@@ -176,13 +176,13 @@ def test_narrow_constant_and_empty_tables_are_released_too(columns, target, rows
     }
     table = pa.table({column.name: pa.array(values[column.type]) for column in schema.columns})
     release = sliced(table, schema)
-    assert release.sample(10, frame="arrow").num_rows == 10
+    assert release.sample(10, output="arrow").num_rows == 10
     assert {len(item.statistic.blocks) > 0 for item in release.measurements} == {True}
 
 
 def test_rows_beyond_the_bounds_are_drawn_inside():
     table = pa.table({"x": np.full(400, 1e9), "y": np.full(400, np.nan)})
-    made = sliced(table, PLANE, epochs=40).sample(200, frame="arrow")
+    made = sliced(table, PLANE, epochs=40).sample(200, output="arrow")
     assert made["x"].to_numpy().max() <= 1.2
 
 
@@ -208,7 +208,7 @@ def test_generators_train_on_any_bundle_and_the_ledger_does_not_move(case, tmp_p
     models.append(release.retrain("mlp", 20, 2))
     for model in models:
         assert model.statement == release.statement
-        assert model.sample(30, frame="arrow").num_rows == 30
+        assert model.sample(30, output="arrow").num_rows == 30
     assert models[0].fitted.distance(models[1].fitted) > 0
     assert ledger.read_bytes() == before
     models[1].save(tmp_path / "c.sfumato")
@@ -225,7 +225,7 @@ def test_waves_tell_how_columns_are_spread_in_each_class():
         " {name: kind, type: category, values: [a, b]}]}"
     )
     release = sfumato.release(table, schema, epsilon=4.0, mechanism="mixture", ledger=None, types="declared")
-    made = release.retrain(epochs=300).sample(4_000, seed=0, frame="arrow")
+    made = release.retrain(epochs=300).sample(4_000, seed=0, output="arrow")
     for place, name in enumerate("ab"):
         values = made["x"].to_numpy()[np.array(made["kind"].to_pylist()) == name]
         assert values.mean() == pytest.approx(20 + 40 * place, abs=6)  # spread evenly both would be 50
@@ -269,7 +269,7 @@ def test_a_retrained_bundle_of_tables_keeps_what_gradients_told_and_samples_are_
     bare = dataclasses.replace(retrained, fitted=dataclasses.replace(retrained.fitted, labeller=None))
     retrained.save(tmp_path / "b.sfumato")
     for one in (retrained, sfumato.open(tmp_path / "b.sfumato")):
-        assert one.sample(300, seed=0, frame="arrow").equals(bare.sample(300, seed=0, frame="arrow"))
+        assert one.sample(300, seed=0, output="arrow").equals(bare.sample(300, seed=0, output="arrow"))
 
 
 def test_numbers_of_numpy_are_kept_as_plain_ones(tmp_path):
@@ -284,7 +284,7 @@ def test_images_train_convolutions():
     case = every_case()["subspace of pictures"]
     release = sliced(case.table, case.schema, epsilon=4.0)
     made = release.retrain("convolutional", 60, 0)
-    assert made.sample(20, frame="arrow").num_rows == 20
+    assert made.sample(20, output="arrow").num_rows == 20
     with pytest.raises(RequestError, match="one image"):
         every_case()["slices"].release().retrain("convolutional", 5)
 
@@ -345,7 +345,7 @@ def test_slices_have_none_of_the_settings_of_tables():
 def test_many_wide_categories_need_no_square_of_memory():
     rng, values = np.random.default_rng(0), [f"v{value}" for value in range(50)]
     columns = [{"name": f"c{place}", "type": "category", "values": values} for place in range(60)]
-    schema = Schema.from_content({"sfumato": 1, "name": "t", "columns": columns})
+    schema = Schema.from_dict({"sfumato": 1, "name": "t", "columns": columns})
     table = pa.table({column["name"]: np.array(values)[rng.integers(0, 50, 20_000)] for column in columns})
     tracemalloc.start()
     release = sliced(table, schema, epsilon=8.0, epochs=1)

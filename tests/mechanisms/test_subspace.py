@@ -30,7 +30,7 @@ def wide_schema(columns: int = COLUMNS, target: bool = True, kind: str = "number
         ],
         **({"target": "y"} if target else {}),
     }
-    return sfumato.Schema.from_content(content)
+    return sfumato.Schema.from_dict(content)
 
 
 def records(rows: int, seed: int = 0, at_bounds: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -99,7 +99,7 @@ def test_intervals_of_class_means_hold_them(rows, epsilon, at_bounds):
             seed=seed,
             types="declared",
         )
-        found = made.parameters(level=0.9, frame="pandas")
+        found = made.parameters(level=0.9, output="pandas")
         own = np.concatenate([x[y == k].mean(axis=0) for k in range(CLASSES)])
         held.append(((found["low"] <= own) & (own <= found["high"])).mean())
     assert 0.75 < np.mean(held) < 0.99
@@ -107,10 +107,10 @@ def test_intervals_of_class_means_hold_them(rows, epsilon, at_bounds):
 
 def test_a_column_has_a_mean_with_an_interval(release):
     x, _ = records(20_000)
-    mean, low, high = release.expect("x_3")
+    mean, low, high = release.mean("x_3")
     assert low < mean < high
     assert low - 0.02 < x[:, 3].mean() < high + 0.02
-    first = release.expect("x_3", given={"y": "a"})
+    first = release.mean("x_3", given={"y": "a"})
     assert first.mean != mean
 
 
@@ -120,7 +120,7 @@ def test_the_rest_of_a_record_is_filled_in(release):
     errors, plain = [], []
     for n in range(6):
         given = {name: float(x[n, j]) for j, name in enumerate(NAMES[:15])} | {"y": "abc"[y[n]]}
-        filled = release.sample(300, given=given, seed=1, frame="pandas")
+        filled = release.sample(300, given=given, seed=1, output="pandas")
         assert np.allclose(filled["x_3"], x[n, 3], atol=1e-5)
         assert set(filled["y"]) == {"abc"[y[n]]}
         errors.append(np.abs(filled[NAMES[15:]].mean().to_numpy() - x[n, 15:]).mean())
@@ -137,7 +137,7 @@ def test_it_tells_classes_of_fresh_records(release):
 
 def test_a_learner_of_its_rows_tells_classes_too(release):
     lightgbm = pytest.importorskip("lightgbm")
-    rows = release.sample(4_000, seed=2, frame="pandas")
+    rows = release.sample(4_000, seed=2, output="pandas")
     learner = lightgbm.LGBMClassifier(n_estimators=30, verbose=-1, n_jobs=1).fit(rows[NAMES], rows["y"])
     x, y = records(2_000, seed=5)
     import pandas as pd
@@ -166,7 +166,9 @@ def test_marginals_are_asked_where_many_values_lie_on_a_bound(release):
     assert release.fitted.marginals is None
     assert sum(isinstance(one.statistic, Scatter) for one in release.measurements) == 3
     x, _ = records(20_000, at_bounds=True)
-    sampled = np.column_stack([column.to_numpy() for column in bound.sample(4_000, seed=1, frame="arrow").columns[:-1]])
+    sampled = np.column_stack(
+        [column.to_numpy() for column in bound.sample(4_000, seed=1, output="arrow").columns[:-1]]
+    )
     assert np.mean(sampled == 0) == pytest.approx(np.mean(x == 0), abs=0.05)
 
 
@@ -213,7 +215,7 @@ def test_a_table_without_labels_is_released():
         types="declared",
     )
     assert made.fitted.target is None
-    sampled = np.column_stack([column.to_numpy() for column in made.sample(3_000, seed=1, frame="arrow").columns])
+    sampled = np.column_stack([column.to_numpy() for column in made.sample(3_000, seed=1, output="arrow").columns])
     assert np.abs(sampled.mean(axis=0) - x.mean(axis=0)).max() < 0.05
 
 
@@ -244,9 +246,9 @@ def test_auto_takes_it_for_wide_tables_of_numbers():
     assert not is_wide(wide_schema(63))
     assert is_wide(wide_schema(64))
     assert is_wide(wide_schema(64, target=False))
-    content = wide_schema(64).to_content()
+    content = wide_schema(64).to_dict()
     content["columns"].append({"name": "sex", "type": "category", "values": ["f", "m"]})
-    assert not is_wide(sfumato.Schema.from_content(content))
+    assert not is_wide(sfumato.Schema.from_dict(content))
 
 
 @pytest.mark.parametrize(
@@ -257,10 +259,10 @@ def test_auto_takes_it_for_wide_tables_of_numbers():
     ],
 )
 def test_a_table_with_other_columns_is_refused(change, message):
-    content = wide_schema().to_content()
+    content = wide_schema().to_dict()
     content["columns"].append(change)
     with pytest.raises(SchemaError, match=message):
-        plan_subspace(sfumato.Schema.from_content(content), Budget(1.0, 1e-5), Adjacency.ADD_REMOVE)
+        plan_subspace(sfumato.Schema.from_dict(content), Budget(1.0, 1e-5), Adjacency.ADD_REMOVE)
 
 
 def test_what_has_no_subspace_is_refused():
@@ -285,7 +287,7 @@ def test_whole_numbers_come_back_whole():
         seed=1,
         types="declared",
     )
-    sampled = made.sample(500, seed=1, frame="arrow")
+    sampled = made.sample(500, seed=1, output="arrow")
     assert pa.types.is_integer(sampled.schema.field("x_0").type)
     assert min(column.to_numpy().min() for column in sampled.columns[:-1]) >= 0
     assert max(column.to_numpy().max() for column in sampled.columns[:-1]) <= 255

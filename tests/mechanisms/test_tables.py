@@ -65,7 +65,7 @@ def check_the_path(rows, adjacency, schema):
     for here, there in zip(release.statement.items, usual.statement.items, strict=True):
         assert (here.what, here.mu, here.units) == (there.what, there.mu, there.units)
     assert release.statement.promise == usual.statement.promise
-    sample = release.sample(50, frame="arrow")
+    sample = release.sample(50, output="arrow")
     assert sample.schema.names[:1] == ["ill"]
     assert len(sample) == 50
     assert np.isfinite(release.log_prob(make_table(20))).all()
@@ -74,9 +74,9 @@ def check_the_path(rows, adjacency, schema):
 
 
 def targeted(column: str | None) -> Schema:
-    content = Schema.from_yaml(MIXED).to_content()
+    content = Schema.from_yaml(MIXED).to_dict()
     content.pop("target")
-    return Schema.from_content(content | ({"target": column} if column else {}))
+    return Schema.from_dict(content | ({"target": column} if column else {}))
 
 
 @pytest.mark.parametrize("target", [None, "ill", "job", "member", "age", "wage", "debt", "born", "seen"])
@@ -131,7 +131,7 @@ def test_one_column_is_a_table_too():
         release = sfumato.release(
             pa.table({"a": [True] * 900 + [False] * 100}), schema, epsilon=1.0, ledger=None, types="declared"
         )
-        assert release.marginal("a", frame="arrow").column("probability")[1].as_py() == pytest.approx(0.9, abs=0.05)
+        assert release.marginal("a", output="arrow").column("probability")[1].as_py() == pytest.approx(0.9, abs=0.05)
         assert release.size == pytest.approx(1000, abs=60)
 
 
@@ -142,14 +142,14 @@ def test_marginals_and_classes_come_out_near_the_truth(schema):
     for name in ("ill", "member"):
         value = "yes" if name == "ill" else True
         share = np.mean([row == value for row in table.column(name).to_pylist()])
-        released = {row["value"]: row for row in release.marginal(name, frame="arrow").to_pylist()}[value]
+        released = {row["value"]: row for row in release.marginal(name, output="arrow").to_pylist()}[value]
         assert released["low"] - 0.01 <= share <= released["high"] + 0.01
     gaps = [
         rows.to_pandas().groupby("ill")["age"].mean().loc[["no", "yes"]].diff().iloc[-1]
-        for rows in (table, release.sample(20_000, seed=0, frame="arrow"))
+        for rows in (table, release.sample(20_000, seed=0, output="arrow"))
     ]
     assert gaps[0] == pytest.approx(gaps[1], abs=2)
-    wage = release.sample(20_000, seed=0, frame="arrow").column("wage").to_numpy()
+    wage = release.sample(20_000, seed=0, output="arrow").column("wage").to_numpy()
     assert (wage == 0.0).mean() == pytest.approx(np.mean(table.column("wage").to_numpy() <= 0), abs=0.03)
 
 
@@ -162,7 +162,7 @@ def test_noise_bands_hold_the_truth():
     for _ in range(100):
         rows = (
             sfumato.release(table, schema, epsilon=1.0, ledger=None, types="declared")
-            .marginal("a", frame="arrow")
+            .marginal("a", output="arrow")
             .to_pylist()
         )
         held += [row["low"] <= truth <= row["high"] for row, truth in zip(rows, (0.5, 0.3, 0.2), strict=True)]
@@ -191,7 +191,7 @@ def test_the_plan_is_a_function_of_schema_and_budget_alone(schema):
 )
 def test_shares_without_pairs_or_target_go_to_the_rest(columns, target, shares):
     content = {"sfumato": 1, "name": "t", "columns": [{"name": f"c{n}", "type": "boolean"} for n in range(columns)]}
-    schema = Schema.from_content(content | ({"target": target} if target else {}))
+    schema = Schema.from_dict(content | ({"target": target} if target else {}))
     budget = Budget(1.0, 1e-6)
     plan = plan_tables(schema, budget, Adjacency.ADD_REMOVE)
     asked = [mu for mu in (plan.mu_one_way, plan.mu_pairs, *plan.mu_steps) if mu is not None]
@@ -214,13 +214,13 @@ def test_very_many_classes_are_released_without_a_labeller():
     columns = [{"name": f"c{n}", "type": "boolean"} for n in range(60)]
     for size, adapted in ((200, False), (41, False), (40, True)):
         target = {"name": "y", "type": "category", "values": values[:size]}
-        schema = Schema.from_content({"sfumato": 1, "name": "t", "columns": [*columns, target], "target": "y"})
+        schema = Schema.from_dict({"sfumato": 1, "name": "t", "columns": [*columns, target], "target": "y"})
         plan = plan_tables(schema, Budget(1.0, 1e-6), Adjacency.ADD_REMOVE)
         assert bool(plan.mu_steps) == adapted
         assert not plan.pair_features
     rows = {f"c{n}": np.arange(500) % 2 == 0 for n in range(3)} | {"y": np.array(values)[np.arange(500) % 150]}
     content = {"sfumato": 1, "name": "t", "columns": [*columns[:3], target | {"values": values}], "target": "y"}
-    schema = Schema.from_content(content)
+    schema = Schema.from_dict(content)
     release = sfumato.release(pa.table(rows), schema, epsilon=1.0, ledger=None, types="declared")
     assert release.model.labeller is None
     assert release.predict_proba(release.sample(20)).shape == (20, 200)
@@ -228,7 +228,7 @@ def test_very_many_classes_are_released_without_a_labeller():
 
 def test_a_table_of_too_many_cells_is_refused():
     values = [str(number) for number in range(4_000)]
-    schema = Schema.from_content(
+    schema = Schema.from_dict(
         {
             "sfumato": 1,
             "name": "t",

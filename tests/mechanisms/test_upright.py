@@ -32,7 +32,7 @@ def schema(image: bool = True, target: bool = True) -> sfumato.Schema:
     kind = [{"name": "kind", "type": "category", "values": LABELS}] if target else []
     columns = [run | ({"image": [SIDE, SIDE]} if image else {}), *kind]
     content = {"sfumato": 1, "name": "shapes", "columns": columns} | ({"target": "kind"} if target else {})
-    return sfumato.Schema.from_content(content)
+    return sfumato.Schema.from_dict(content)
 
 
 def pictures(rows: int, seed: int = 0, dark: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -88,7 +88,7 @@ def test_dark_ink_on_light_paper_is_as_good():
     made = released(table(3_000, dark=True))
     assert made.fitted.upright.frame.dark
     assert accuracy(made, dark=True) > 0.95
-    drawn = made.sample(200, seed=0, frame="pandas")[NAMES].to_numpy()
+    drawn = made.sample(200, seed=0, output="pandas")[NAMES].to_numpy()
     assert np.median(drawn) > 230
 
 
@@ -103,7 +103,7 @@ def test_the_whole_budget_is_asked_and_no_more(release):
 
 def test_drawn_pictures_lean_and_grow_as_real_ones_do(release):
     """The moves of a class, and the ink of each pixel, as in the table."""
-    drawn = release.sample(4_000, seed=3, frame="pandas")
+    drawn = release.sample(4_000, seed=3, output="pandas")
     x, kind = pictures(8_000)
     frame = release.fitted.upright.frame
     for one, label in enumerate(LABELS):
@@ -116,12 +116,12 @@ def test_drawn_pictures_lean_and_grow_as_real_ones_do(release):
 
 
 def test_a_blank_rim_stays_blank(release):
-    drawn = release.sample(2_000, seed=5, frame="pandas")[NAMES].to_numpy().reshape(-1, SIDE, SIDE)
+    drawn = release.sample(2_000, seed=5, output="pandas")[NAMES].to_numpy().reshape(-1, SIDE, SIDE)
     assert (drawn[:, 0, 0] > 0).mean() < 0.02
 
 
 def test_classes_that_are_given_are_drawn(release):
-    assert set(release.sample(50, given={"kind": "ring"}, seed=1, frame="pandas")["kind"]) == {"ring"}
+    assert set(release.sample(50, given={"kind": "ring"}, seed=1, output="pandas")["kind"]) == {"ring"}
     told = release.condition({"kind": "ring"}).predict_proba(table(50, seed=5).drop_columns("kind"))
     assert np.allclose(told[:, 1], 1)
 
@@ -129,7 +129,7 @@ def test_classes_that_are_given_are_drawn(release):
 def test_pixels_that_are_given_stay_and_the_rest_is_filled_in(release):
     x, _ = pictures(1, seed=7)
     upper = {f"p_{j}": int(x[0, j]) for j in range(SIDE * SIDE // 2)}
-    filled = release.sample(20, given=upper, seed=1, frame="pandas")
+    filled = release.sample(20, given=upper, seed=1, output="pandas")
     assert (filled[list(upper)].to_numpy() == x[0, : SIDE * SIDE // 2]).all()
 
 
@@ -152,7 +152,7 @@ def test_pictures_without_classes_are_drawn():
     made = released(table(2_000).drop_columns("kind"), schema(target=False))
     assert made.fitted.upright is not None
     assert failures(made) == UNTRUSTED
-    assert made.sample(30, seed=0, frame="pandas").shape == (30, SIDE * SIDE)
+    assert made.sample(30, seed=0, output="pandas").shape == (30, SIDE * SIDE)
 
 
 def test_pictures_of_many_shades_are_drawn():
@@ -165,7 +165,7 @@ def test_pictures_of_many_shades_are_drawn():
     made = released(data, epsilon=3.0)
     assert made.fitted.marginals is None
     assert made.fitted.upright.frame.still
-    drawn = made.sample(1_000, seed=0, frame="pandas")[NAMES].to_numpy()
+    drawn = made.sample(1_000, seed=0, output="pandas")[NAMES].to_numpy()
     assert np.abs(drawn.mean(axis=0) - grey.mean(axis=1)).mean() < 15
     slope = np.corrcoef(grey[0], grey[-1])[0, 1]
     assert np.corrcoef(drawn[:, 0], drawn[:, -1])[0, 1] == pytest.approx(slope, abs=0.35)
@@ -176,7 +176,7 @@ def test_any_cut_gives_the_same_answers_to_the_last_bit():
     whole = released(rows)
     parts = pa.concat_tables([rows.slice(600, 300), rows.slice(0, 1), rows.slice(1, 599)])
     for one, other in zip(whole.measurements, released(parts).measurements, strict=True):
-        assert one.statistic.to_content() == other.statistic.to_content()
+        assert one.statistic.to_dict() == other.statistic.to_dict()
         assert np.array_equal(one.values, other.values)
 
 
@@ -187,7 +187,7 @@ def test_few_rows_and_flat_pictures_are_released(adjacency, rows, epsilon, value
     made = released(flat, epsilon=epsilon, adjacency=adjacency)
     assert len(made.measurements) == 22
     assert failures(made) == UNTRUSTED
-    told = made.predict_proba(made.sample(20, seed=0, frame="arrow").drop_columns("kind"))
+    told = made.predict_proba(made.sample(20, seed=0, output="arrow").drop_columns("kind"))
     assert np.allclose(told.sum(axis=1), 1)
 
 
@@ -211,7 +211,7 @@ def test_a_bundle_keeps_it(release, tmp_path):
     again = sfumato.open(tmp_path / "b.sfumato")
     rows = table(100, seed=6).drop_columns("kind")
     assert np.array_equal(again.predict_proba(rows), release.predict_proba(rows))
-    assert again.sample(50, seed=2, frame="arrow").equals(release.sample(50, seed=2, frame="arrow"))
+    assert again.sample(50, seed=2, output="arrow").equals(release.sample(50, seed=2, output="arrow"))
     assert again.fitted.distance(release.fitted) < 1e-5
 
 

@@ -105,7 +105,7 @@ def test_it_survives_the_way_through_json(model):
     again = TableMixture.from_parts(content, table)
     assert np.array_equal(again.conditional(everything(), "y"), model.conditional(everything(), "y"))
     with pytest.raises(ValueError, match="nothing else"):
-        Labeller.from_content({**content["labeller"], "more": 1})
+        Labeller.from_dict({**content["labeller"], "more": 1})
 
 
 def test_records_keep_their_class_where_it_is_for_predictions_only(model):
@@ -115,7 +115,7 @@ def test_records_keep_their_class_where_it_is_for_predictions_only(model):
     assert np.array_equal(drawn.codes["y"], plain.codes["y"])
     assert np.array_equal(again.conditional(everything(), "y"), model.conditional(everything(), "y"))
     with pytest.raises(ValueError, match="word on samples"):
-        Labeller.from_content({**content["labeller"], "of_samples": 1})
+        Labeller.from_dict({**content["labeller"], "of_samples": 1})
 
 
 def test_what_does_not_fit_is_refused(model):

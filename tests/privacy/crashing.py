@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from sfumato.errors import LedgerError, OverBudget
+from sfumato.errors import BudgetExceededError, LedgerError
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.ledger import Ledger
@@ -60,7 +60,7 @@ def work(write: Writer, path: Path, seen: Path) -> None:
     while True:
         try:
             write(ledger, seen, rng.randint(LIMIT.units // 400, LIMIT.units // 40))
-        except OverBudget:
+        except BudgetExceededError:
             if rng.random() < 0.05:
                 return
 

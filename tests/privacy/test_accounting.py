@@ -10,9 +10,9 @@ from dp_accounting.pld import PLDAccountant
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.errors import BudgetError, OverBudget
+from sfumato.errors import BudgetError, BudgetExceededError
 from sfumato.trusted.budget import Budget, delta_of, epsilon_of, mu_of, noise_scale
-from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED, Purse, mu_of_units, units_of
+from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED, PrivacyFilter, mu_of_units, units_of
 
 EPSILONS = (0.01, 0.1, 0.5, 1, 2, 5, 10, 20)
 DELTAS = (1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
@@ -85,13 +85,13 @@ def test_a_split_never_costs_more_than_the_budget(epsilon, delta, shares):
 
 @given(st.lists(st.floats(0.001, 0.5), max_size=40))
 def test_a_purse_is_never_overdrawn_and_a_refusal_costs_nothing(mus):
-    purse, taken = Purse(Budget(1.0, 1e-6).units), 0
+    purse, taken = PrivacyFilter(Budget(1.0, 1e-6).units), 0
     for mu in mus:
         if units_of(mu) <= purse.units - taken:
             purse.spend(mu)
             taken += units_of(mu)
         else:
-            with pytest.raises(OverBudget) as refusal:
+            with pytest.raises(BudgetExceededError) as refusal:
                 purse.spend(mu)
             assert refusal.value.requested > refusal.value.remaining
         assert purse.spent == taken <= purse.units
@@ -137,7 +137,7 @@ def test_numbers_of_other_types_are_numbers():
 @pytest.mark.parametrize("mu", [0, -1, math.nan, math.inf])
 def test_a_purse_refuses_a_mu_that_is_none(mu):
     with pytest.raises(BudgetError, match="mu"):
-        Purse(Budget(1, 1e-6).units).spend(mu)
+        PrivacyFilter(Budget(1, 1e-6).units).spend(mu)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

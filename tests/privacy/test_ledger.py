@@ -7,10 +7,10 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from sfumato.errors import LedgerError, OverBudget
+from sfumato.errors import BudgetExceededError, LedgerError
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
-from sfumato.trusted.ledger import Currency, Ledger, default_path, held_against
+from sfumato.trusted.ledger import Ledger, PrivacyUnit, default_path, held_against
 
 ADD_REMOVE, REPLACE, LABEL = Adjacency
 
@@ -35,7 +35,10 @@ def test_a_limit_refuses_and_writes_nothing(ledger):
     ledger.set_limit("clinic", limit)
     ledger.reserve("clinic", ADD_REMOVE, limit.units, {})
     before = ledger.entries()
-    with pytest.raises(OverBudget, match="the add-remove limit of dataset 'clinic' leaves 0 ") as refusal:
+    with pytest.raises(
+        BudgetExceededError,
+        match=r"the add-remove limit of dataset 'clinic' does not allow.*nothing is left",
+    ) as refusal:
         ledger.reserve("clinic", ADD_REMOVE, 1, {})
     assert refusal.value.remaining == 0
     assert ledger.entries() == before
@@ -141,7 +144,7 @@ class TestAdjacencies:
         ledger.set_limit("clinic", limit, REPLACE)
         ledger.reserve("clinic", ADD_REMOVE, limit.units // 8, {})
         ledger.reserve("clinic", REPLACE, limit.units // 4, {})
-        with pytest.raises(OverBudget, match="the replace limit"):
+        with pytest.raises(BudgetExceededError, match="the replace limit"):
             ledger.reserve("clinic", ADD_REMOVE, limit.units // 8, {})
         ledger.reserve("clinic", ADD_REMOVE, limit.units // 16, {})
         spent = {account.currency.adjacency: account.spent for account in ledger.accounts("clinic")}
@@ -150,14 +153,14 @@ class TestAdjacencies:
     def test_a_release_that_promises_nothing_under_the_limit_is_refused(self, ledger):
         ledger.set_limit("clinic", Budget(100.0, 1e-6))
         for adjacency in (REPLACE, LABEL):
-            with pytest.raises(OverBudget, match="promises nothing there"):
+            with pytest.raises(BudgetExceededError, match="promises nothing there"):
                 ledger.reserve("clinic", adjacency, 1, {})
         ledger.reserve("clinic", ADD_REMOVE, 1, {})
 
     def test_a_limit_that_comes_too_late_refuses_everything(self, ledger):
         ledger.reserve("clinic", LABEL, 1, {})
         ledger.set_limit("clinic", Budget(100.0, 1e-6))
-        with pytest.raises(OverBudget, match="promises nothing there"):
+        with pytest.raises(BudgetExceededError, match="promises nothing there"):
             ledger.reserve("clinic", ADD_REMOVE, 1, {})
         add_remove, label = ledger.accounts("clinic")
         assert (add_remove.uncounted, label.uncounted) == (1, 0)
@@ -166,7 +169,7 @@ class TestAdjacencies:
 def exchange(release_unit, limit_unit):
     """What releases count against limits, for every two adjacencies."""
     return [
-        [held_against(Currency(release, release_unit), Currency(limit, limit_unit)) for limit in Adjacency]
+        [held_against(PrivacyUnit(release, release_unit), PrivacyUnit(limit, limit_unit)) for limit in Adjacency]
         for release in Adjacency
     ]
 
@@ -231,7 +234,7 @@ class TestPersons:
             (apart(one, other, release) for one in SMALL for other in SMALL if by_record(one, other, limit)),
             key=lambda changes: float("inf") if changes is None else changes,
         )
-        held = held_against(Currency(release, "patient_id"), Currency(limit))
+        held = held_against(PrivacyUnit(release, "patient_id"), PrivacyUnit(limit))
         assert held == (most and most**2) or (held, release, limit) == (None, REPLACE, ADD_REMOVE)  # stricter
 
     def test_other_persons_are_not_protected(self):
@@ -241,19 +244,24 @@ class TestPersons:
     def test_a_limit_by_person_refuses_releases_by_record(self, ledger):
         limit = Budget(1.0, 1e-6)
         ledger.set_limit("clinic", limit, unit="patient_id")
-        with pytest.raises(OverBudget, match=r"the add-remove by patient_id limit of .* promises nothing there"):
+        with pytest.raises(
+            BudgetExceededError, match=r"the add-remove by patient_id limit of .* promises nothing there"
+        ):
             ledger.reserve("clinic", ADD_REMOVE, 1, {})
         ledger.reserve("clinic", ADD_REMOVE, limit.units, {}, "patient_id")
-        with pytest.raises(OverBudget, match="the add-remove by patient_id limit of dataset 'clinic' leaves 0 "):
+        with pytest.raises(
+            BudgetExceededError,
+            match=r"the add-remove by patient_id limit of dataset 'clinic' does not allow.*nothing is left",
+        ):
             ledger.reserve("clinic", ADD_REMOVE, 1, {}, "patient_id")
         (account,) = ledger.accounts("clinic")
-        assert (account.currency, account.spent) == (Currency(ADD_REMOVE, "patient_id"), limit.units)
+        assert (account.currency, account.spent) == (PrivacyUnit(ADD_REMOVE, "patient_id"), limit.units)
 
     def test_a_release_by_person_counts_fourfold_against_records(self, ledger):
         limit = Budget(1.0, 1e-6)
         ledger.set_limit("clinic", limit)
         ledger.reserve("clinic", ADD_REMOVE, limit.units // 4, {}, "patient_id")
-        with pytest.raises(OverBudget, match="the add-remove limit"):
+        with pytest.raises(BudgetExceededError, match="the add-remove limit"):
             ledger.reserve("clinic", ADD_REMOVE, 4, {})
 
     def test_it_counts_sixteenfold_against_records_that_are_replaced(self, ledger):
@@ -261,7 +269,7 @@ class TestPersons:
         ledger.set_limit("clinic", limit, REPLACE)
         ledger.reserve("clinic", ADD_REMOVE, limit.units // 32, {}, "patient_id")
         ledger.reserve("clinic", REPLACE, limit.units // 8, {}, "patient_id")
-        with pytest.raises(OverBudget, match="the replace limit"):
+        with pytest.raises(BudgetExceededError, match="the replace limit"):
             ledger.reserve("clinic", REPLACE, 20, {})
 
     def test_entries_by_person_are_of_their_own_kinds(self, ledger):
@@ -282,7 +290,7 @@ def test_threads_at_once_do_not_overspend(ledger):
         try:
             ledger.reserve("clinic", ADD_REMOVE, share, {})
             outcomes.append(True)
-        except OverBudget:
+        except BudgetExceededError:
             outcomes.append(False)
 
     threads = [threading.Thread(target=spend) for _ in range(12)]
@@ -328,5 +336,5 @@ def test_nobody_else_writes_between_the_sum_and_the_entry(tmp_path):
             other.execute("begin immediate")
         asked.append(True)
 
-    ledger._append("reserve", "d", Currency(Adjacency.ADD_REMOVE), 1, {}, look)
+    ledger._append("reserve", "d", PrivacyUnit(Adjacency.ADD_REMOVE), 1, {}, look)
     assert asked == [True]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sfumato.errors import OverBudget
+from sfumato.errors import BudgetExceededError
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.ledger import Ledger
@@ -38,7 +38,7 @@ def test_a_limit_by_person_holds_a_reservation_by_person(ledger):
             if allowed:
                 reservation.enter(Adjacency.ADD_REMOVE, "tables", False, "patient")
             else:
-                with pytest.raises(OverBudget):
+                with pytest.raises(BudgetExceededError):
                     reservation.enter(Adjacency.ADD_REMOVE, "tables", False, "patient")
     assert len(ledger.entries()) == 2
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.errors import BudgetError, OverBudget
-from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED, Purse, mu_of_units, units_of
+from sfumato.errors import BudgetError, BudgetExceededError
+from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED, PrivacyFilter, mu_of_units, units_of
 
 
 @given(st.floats(1e-6, 90.0))
@@ -31,17 +31,17 @@ def test_some_roots_are_rounded_up_and_taken_back():
 def test_a_measurement_costs_what_it_lets_out_of_all_records_of_a_person(records):
     mu = 0.1
     cost = records**2 * units_of(mu)
-    purse = Purse(cost, records)
+    purse = PrivacyFilter(cost, records)
     purse.spend(mu)
     assert purse.spent == cost
-    with pytest.raises(OverBudget):
-        Purse(cost - 1, records).spend(mu)
+    with pytest.raises(BudgetExceededError):
+        PrivacyFilter(cost - 1, records).spend(mu)
 
 
 def test_a_purse_that_is_empty_pays_for_nothing():
-    purse = Purse(units_of(0.1))
+    purse = PrivacyFilter(units_of(0.1))
     purse.spend(0.1)
-    with pytest.raises(OverBudget) as refusal:
+    with pytest.raises(BudgetExceededError) as refusal:
         purse.spend(1e-6)
     assert refusal.value.remaining == 0
     assert purse.spent == units_of(0.1)
@@ -49,7 +49,7 @@ def test_a_purse_that_is_empty_pays_for_nothing():
 
 @pytest.mark.parametrize("mu", [0.0, -1.0, math.nan, math.inf])
 def test_a_mu_that_is_none_costs_nothing_and_is_refused(mu):
-    purse = Purse(10**12)
+    purse = PrivacyFilter(10**12)
     with pytest.raises(BudgetError, match="above 0"):
         purse.spend(mu)
     assert purse.spent == 0

@@ -19,15 +19,15 @@ def released(**options) -> PrivacyStatement:
 
 def test_json_goes_out_and_comes_back():
     statement = released()
-    again = PrivacyStatement.from_content(json.loads(json.dumps(statement.to_content())))
+    again = PrivacyStatement.from_dict(json.loads(json.dumps(statement.to_dict())))
     assert again == statement
     assert again.hash == statement.hash
 
 
 def test_a_statement_without_a_unit_has_the_hash_that_older_ledgers_know():
     statement = released()
-    assert "unit" not in statement.to_content()
-    assert PrivacyStatement.from_content(statement.to_content()).unit is None
+    assert "unit" not in statement.to_dict()
+    assert PrivacyStatement.from_dict(statement.to_dict()).unit is None
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_statement_without_a_unit_has_the_hash_that_older_ledgers_know():
 )
 def test_content_that_is_no_statement_is_refused(change):
     with pytest.raises(ValueError, match="validation error"):
-        PrivacyStatement.from_content(released().to_content() | change)
+        PrivacyStatement.from_dict(released().to_dict() | change)
 
 
 @pytest.mark.parametrize(

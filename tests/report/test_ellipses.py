@@ -19,7 +19,7 @@ HAZE = 12
 def mixture(columns: int, classes: int, *, draws: int = 20, target: str | None = "y") -> GaussianMixture:
     """Classes side by side, told apart by the last column best."""
     numbers = [{"name": f"x{j}", "type": "number", "bounds": [0, 100]} for j in range(columns)]
-    schema = Schema.from_content({"sfumato": 1, "name": "t", "columns": numbers})
+    schema = Schema.from_dict({"sfumato": 1, "name": "t", "columns": numbers})
     means = np.full((classes, columns), 0.5)
     means[:, -1] = np.linspace(0.2, 0.8, classes)
     covs = np.tile(0.01 * np.eye(columns), (classes, 1, 1))

@@ -19,7 +19,7 @@ def schema_of(image: object, target: bool = True) -> sfumato.Schema:
         *([{"name": "y", "type": "category", "values": ["dark", "light"]}] if target else []),
     ]
     content = {"sfumato": 1, "name": "pictures", "columns": columns}
-    return sfumato.Schema.from_content(content | ({"target": "y"} if target else {}))
+    return sfumato.Schema.from_dict(content | ({"target": "y"} if target else {}))
 
 
 def released(target: bool = True) -> sfumato.Release:
@@ -55,7 +55,7 @@ def test_without_a_target_there_is_one_row():
 
 def test_a_picture_of_one_value_is_drawn():
     columns = [{"name": "p_{0..3}", "type": "integer", "bounds": [7, 7], "image": [2, 2]}]
-    schema = sfumato.Schema.from_content({"sfumato": 1, "name": "flat", "columns": columns})
+    schema = sfumato.Schema.from_dict({"sfumato": 1, "name": "flat", "columns": columns})
     flat = sfumato.release(
         pa.table({f"p_{j}": [7, 7, 7] for j in range(4)}),
         schema,
@@ -70,8 +70,8 @@ def test_a_picture_of_one_value_is_drawn():
 
 def test_a_schema_without_pictures_has_none():
     release = released()
-    plain = sfumato.Schema.from_content(
-        {**release.schema.to_content(), "columns": [{"name": "a", "type": "boolean"}], "target": "a"}
+    plain = sfumato.Schema.from_dict(
+        {**release.schema.to_dict(), "columns": [{"name": "a", "type": "boolean"}], "target": "a"}
     )
     assert (
         image_grids(

@@ -73,7 +73,7 @@ def test_a_conditioned_release_has_a_page(schema):
 
 def test_names_and_values_cannot_write_html():
     evil = "<script>alert(1)</script>"
-    schema = sfumato.Schema.from_content(
+    schema = sfumato.Schema.from_dict(
         {
             "sfumato": 1,
             "name": evil,

@@ -59,11 +59,11 @@ class Troubled:
     def _wait(self) -> None:
         time.sleep(WAIT)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {"kind": "troubled", **asdict(self)}
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Troubled":
+    def from_dict(cls, content: Mapping[str, Any]) -> "Troubled":
         return cls(content["trouble"], content["marker"], content["length"])
 
 
@@ -72,7 +72,7 @@ def _executor() -> int:
     return int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-register("troubled", Troubled.from_content)
+register("troubled", Troubled.from_dict)
 
 if __name__ == "__main__":
     from pyspark.daemon import manager

@@ -27,7 +27,7 @@ from tests.sources.conftest import SHORT_LIVED
 from tests.sources.spark_daemon import TOKEN, Troubled
 
 SCHEMA = Schema.from_yaml(MIXED)
-PEOPLE = Schema.from_content({**SCHEMA.to_content(), "unit": {"column": "who", "records": 3}})
+PEOPLE = Schema.from_dict({**SCHEMA.to_dict(), "unit": {"column": "who", "records": 3}})
 DAEMON = "spark.python.daemon.module"
 KEY = bytes(32)
 PLAIN = Troubled("none", "")

@@ -54,7 +54,7 @@ def test_types_that_somebody_chose_come_back(rows, tmp_path):
     made = sfumato.release(
         tmp_path / "a.npz", SCHEMA, epsilon=1, delta=1e-5, mechanism="subspace", ledger=None, seed=1, types="declared"
     )
-    assert made.sample(3, frame="arrow").schema.field("x_0").type == pa.float32()
+    assert made.sample(3, output="arrow").schema.field("x_0").type == pa.float32()
 
 
 def test_only_headers_are_read_before_a_sum(rows, tmp_path, monkeypatch):
@@ -124,13 +124,13 @@ WORDS = {"sfumato": 1, "name": "t", "columns": [{"name": "w", "type": "category"
 
 def test_what_no_text_can_hold_is_a_value_like_any_other_that_is_not_listed(tmp_path):
     np.savez(tmp_path / "a.npz", w=TEXTS)
-    (batch,) = open_source(tmp_path / "a.npz", Schema.from_content(WORDS), declared=True).batches(("w",))
+    (batch,) = open_source(tmp_path / "a.npz", Schema.from_dict(WORDS), declared=True).batches(("w",))
     assert batch.codes["w"].tolist() == [1, *[3] * 8, 2, 3, 3]
 
 
 def test_each_text_is_a_person_of_its_own(tmp_path):
     np.savez(tmp_path / "a.npz", w=np.full(len(TEXTS), "a"), who=TEXTS)
-    schema = Schema.from_content(WORDS | {"unit": {"column": "who", "records": 1}})
+    schema = Schema.from_dict(WORDS | {"unit": {"column": "who", "records": 1}})
     with contextlib.closing(open_source(tmp_path / "a.npz", schema, b"k", declared=True)) as source:
         assert sum(batch.rows for batch in source.batches(("w",))) == len(TEXTS) - 1  # the empty one names nobody
 
@@ -140,5 +140,5 @@ def test_text_without_room_for_a_character(tmp_path):
     header = b"{'descr': '<U0', 'fortran_order': False, 'shape': (3,), }".ljust(117) + b"\n"
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("w.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
-    (batch,) = open_source(tmp_path / "a.npz", Schema.from_content(WORDS), declared=True).batches(("w",))
+    (batch,) = open_source(tmp_path / "a.npz", Schema.from_dict(WORDS), declared=True).batches(("w",))
     assert batch.codes["w"].tolist() == [3, 3, 3]

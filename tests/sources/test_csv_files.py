@@ -13,10 +13,10 @@ from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import csv_files, csv_records, open_source
-from sfumato.trusted.sources.locations import Place
+from sfumato.trusted.sources.locations import Location
 from sfumato.trusted.statistics import Cells
 
-SCHEMA = Schema.from_content(
+SCHEMA = Schema.from_dict(
     {
         "sfumato": 1,
         "name": "csv",
@@ -75,7 +75,7 @@ def test_a_header_alone_has_no_records(tmp_path, head):
 
 
 def test_in_a_file_of_one_column_an_empty_line_is_a_null(tmp_path):
-    schema = Schema.from_content({**SCHEMA.to_content(), "columns": [SCHEMA.to_content()["columns"][0]]})
+    schema = Schema.from_dict({**SCHEMA.to_dict(), "columns": [SCHEMA.to_dict()["columns"][0]]})
     (tmp_path / "t.csv").write_bytes(b"a\n1\n\n\n1\n")
     total = open_source(tmp_path / "t.csv", schema, declared=True).sum(Cells((("a",),), GRIDS, None))
     assert total.tolist() == [2, 0, 0, 0, 0, 2]
@@ -116,7 +116,7 @@ def fields(path, text: bytes, block: int = 1 << 23) -> list[tuple]:
     path.write_bytes(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_records, "BLOCK", block)
-        batches = itertools.chain.from_iterable(csv_files.parts_of(Place.of(path), ",", ("a", "b")))
+        batches = itertools.chain.from_iterable(csv_files.parts_of(Location.of(path), ",", ("a", "b")))
         return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
 

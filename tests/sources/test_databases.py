@@ -230,7 +230,7 @@ class TestNames:
     @pytest.fixture
     def schema(self):
         columns = [{"name": name, "type": "integer", "bounds": [0, 9]} for name in self.ODD]
-        return Schema.from_content({"sfumato": 1, "name": "odd", "columns": columns})
+        return Schema.from_dict({"sfumato": 1, "name": "odd", "columns": columns})
 
     @pytest.mark.parametrize("table", ["people", 'od"d. table'])
     def test_odd_names(self, kind, request, tmp_path, opened, schema, table):

@@ -67,8 +67,8 @@ def in_files(table: pa.Table, folder: Path) -> Path:
 
 
 def _marked(name: str, place: str) -> Any:
-    """Fewer parts than 7 tell no more: three mechanisms try them, the others in the long checks."""
-    few = place in ("spark 1", "spark 2") and name not in ("tables", "mixture", "subspace")
+    """Fewer parts than 7 tell no more: one mechanism tries them, the others in the long checks."""
+    few = place == "spark 2" or (place == "spark 1" and name != "tables")
     return pytest.param(name, place, marks=[pytest.mark.slow] if few else [])
 
 
@@ -88,4 +88,4 @@ def test_every_place_gives_the_same_release(name, place, stored):
     for one, other in zip(here.measurements, there.measurements, strict=True):
         assert np.array_equal(one.values, other.values)
     assert all(check.holds for check in verify(there) if "cryptographic" not in check.what)
-    assert there.sample(5, frame="arrow").num_columns == len(case.schema.by_name)
+    assert there.sample(5, output="arrow").num_columns == len(case.schema.by_name)

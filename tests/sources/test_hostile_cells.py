@@ -27,7 +27,7 @@ columns:
   - {name: c, type: category, values: [x, "1", "2.5"], otherwise: x}
   - {name: d, type: boolean, missing: true}
 """)
-PEOPLE = Schema.from_content(SCHEMA.to_content() | {"unit": {"column": "who", "records": 1}})
+PEOPLE = Schema.from_dict(SCHEMA.to_dict() | {"unit": {"column": "who", "records": 1}})
 NAMES = tuple(SCHEMA.by_name)
 GRIDS = {name: fine_grid(codec) for name, codec in Encoder(SCHEMA).columns.items()}
 EACH = Cells(tuple((name,) for name in NAMES), GRIDS, None)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.sources.contribution_bounding import Lottery, chosen
+from sfumato.trusted.sources.contribution_bounding import ContributionBounding, chosen
 
 SCHEMA = Schema.from_yaml("""
 {sfumato: 1, name: t, target: ill, columns: [
@@ -17,8 +17,8 @@ SCHEMA = Schema.from_yaml("""
 NUMBERS = st.integers(0, 3)
 
 
-def lottery(records: int = 2, key: bytes = b"key") -> Lottery:
-    return Lottery(SCHEMA, SCHEMA.unit.model_copy(update={"records": records}), key)
+def lottery(records: int = 2, key: bytes = b"key") -> ContributionBounding:
+    return ContributionBounding(SCHEMA, SCHEMA.unit.model_copy(update={"records": records}), key)
 
 
 def batch(ids, ages, ills=None) -> pa.RecordBatch:

@@ -31,8 +31,8 @@ from tests.statistics.hunting_persons import ID, hunted, move, owned, total
 SCHEMA = Schema.from_yaml(f"{MIXED}unit: {{column: {ID}, records: 3}}\n")
 GRIDS = {name: fine_grid(codes) for name, codes in Encoder(SCHEMA).columns.items()}
 CELLS = Cells(tuple((name, "ill") for name in SCHEMA.features), GRIDS, "ill")
-LEAN = Schema.from_content(
-    SCHEMA.to_content() | {"columns": [SCHEMA[name].model_dump() for name in ("age", "job", "member", "ill")]}
+LEAN = Schema.from_dict(
+    SCHEMA.to_dict() | {"columns": [SCHEMA[name].model_dump() for name in ("age", "job", "member", "ill")]}
 )
 SOME = Cells((("age",), ("job", "ill"), ("age", "member", "ill")), GRIDS, "ill", (1.0, 0.3, 2.0))
 
@@ -268,7 +268,7 @@ def test_the_mutant_that_forgets_to_choose_is_caught(monkeypatch):
 def test_the_mutant_that_chooses_anew_for_every_part_is_caught(monkeypatch):
     """The fault: each batch keeps its own, and nobody draws again among what is left."""
     monkeypatch.setattr(
-        people.PeopleSource, "_winners", lambda self, tickets: pa.Table.from_batches(people._read(tickets))
+        people.ContributionBoundedSource, "_winners", lambda self, tickets: pa.Table.from_batches(people._read(tickets))
     )
     monkeypatch.setattr("sfumato.trusted.sources.memory.ROWS_AT_ONCE", 100)
     with pytest.raises(AssertionError):
@@ -277,13 +277,13 @@ def test_the_mutant_that_chooses_anew_for_every_part_is_caught(monkeypatch):
 
 def test_the_mutant_whose_choice_sees_the_target_is_caught(monkeypatch):
     """The fault: under label adjacency another target makes other records count."""
-    real = lottery.Lottery.__init__
+    real = lottery.ContributionBounding.__init__
 
     def sees_all(self, schema, unit, key):
         real(self, schema, unit, key)
         self._steady = [self._whole] * 2
 
-    monkeypatch.setattr(lottery.Lottery, "__init__", sees_all)
+    monkeypatch.setattr(lottery.ContributionBounding, "__init__", sees_all)
     assert max(hunted(SOME, Adjacency.LABEL, LEAN, records)) > 1
 
 

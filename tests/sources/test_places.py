@@ -12,7 +12,7 @@ from sfumato.fitting.mechanisms.counts.grids import fine_grid
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.sources.files import header_types
-from sfumato.trusted.sources.locations import Place, is_address, refuse_credentials, shown
+from sfumato.trusted.sources.locations import Location, is_address, refuse_credentials, shown
 from sfumato.trusted.statistics import Cells
 from tests.sources.test_sources import as_csv
 
@@ -45,7 +45,7 @@ def test_an_address_and_a_path_lead_to_the_same_records(folder, schema, cells, t
 
 
 def test_hidden_folders_hide_what_is_in_them(folder):
-    names = [file.path.removeprefix(str(folder)) for file in Place.of(folder / "rows").files]
+    names = [file.path.removeprefix(str(folder)) for file in Location.of(folder / "rows").files]
     assert names == ["/rows/a.parquet", "/rows/year=2024/b.parquet"]
 
 

@@ -28,7 +28,7 @@ SCHEMA = Schema.from_yaml(MIXED)
 GRIDS = {name: fine_grid(codes) for name, codes in Encoder(SCHEMA).columns.items()}
 SHORT = Cells(tuple((name, "ill") for name in SCHEMA.features), GRIDS, "ill")
 LONG = Cells((("age", "wage"), ("debt", "wage")), GRIDS, "ill")
-PEOPLE = Schema.from_content({**SCHEMA.to_content(), "unit": {"column": "who", "records": 3}})
+PEOPLE = Schema.from_dict({**SCHEMA.to_dict(), "unit": {"column": "who", "records": 3}})
 
 
 def jobs(spark) -> int:
@@ -77,9 +77,9 @@ class TestSums:
 
     def test_columns_may_have_any_name(self, spark, table):
         odd = {"age": "a.b", "job": "c`d", "wage": "e f", "debt": "`g`", "ill": "größe"}
-        content = SCHEMA.to_content()
+        content = SCHEMA.to_dict()
         columns = [{**column, "name": odd.get(column["name"], column["name"])} for column in content["columns"]]
-        schema = Schema.from_content({**content, "columns": columns, "target": "größe"})
+        schema = Schema.from_dict({**content, "columns": columns, "target": "größe"})
         renamed = table.rename_columns([odd.get(name, name) for name in table.column_names])
         statistic = Cells((("a.b", "größe"), ("c`d",)), {name: GRIDS[old] for old, name in odd.items()}, "größe")
         total = SparkSource(spark.createDataFrame(renamed), schema, KEY).sum(statistic)
@@ -110,7 +110,7 @@ class TestReleases:
         self.check(spark, table, SCHEMA, epsilon=1.0, mechanism="tables")
 
     def test_tables_with_public_features(self, spark, table):
-        schema = Schema.from_content({**SCHEMA.to_content(), "public_features": True})
+        schema = Schema.from_dict({**SCHEMA.to_dict(), "public_features": True})
         self.check(spark, table, schema, epsilon=1.0, mechanism="tables", adjacency="label")
 
     def test_mixture(self, spark):
@@ -127,7 +127,7 @@ class TestReleases:
         theirs = sfumato.release(table, schema, **settings)
         assert len(ours.measurements) == len(theirs.measurements) > 1
         for mine, other in zip(ours.measurements, theirs.measurements, strict=True):
-            assert mine.statistic.to_content() == other.statistic.to_content()
+            assert mine.statistic.to_dict() == other.statistic.to_dict()
             assert mine.values.tobytes() == other.values.tobytes()
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from sfumato.errors import DataError
 from sfumato.trusted.sources import open_source, spark_workers
-from sfumato.trusted.sources.contribution_bounding import Lottery
+from sfumato.trusted.sources.contribution_bounding import ContributionBounding
 from tests.conftest import make_table
 from tests.sources.test_spark import KEY, LONG, PEOPLE, SCHEMA, SHORT
 
 TOKEN = "zx81canary"
-TEXT = json.dumps(SCHEMA.to_content())
+TEXT = json.dumps(SCHEMA.to_dict())
 
 
 def parts(table: pa.Table, names: tuple[str, ...]) -> list[pa.RecordBatch]:
@@ -24,7 +24,7 @@ def parts(table: pa.Table, names: tuple[str, ...]) -> list[pa.RecordBatch]:
 @pytest.mark.parametrize("statistic", [SHORT, LONG], ids=["short", "long"])
 def test_pieces_of_any_parts_add_up_to_the_sum(table, statistic):
     read = partial(spark_workers.from_storage, TEXT, statistic.columns)
-    content = json.dumps(statistic.to_content())
+    content = json.dumps(statistic.to_dict())
     parted = [[], *([part] for part in parts(table, statistic.columns))]
     pieces = [piece for part in parted for piece in spark_workers.summed(content, read, iter(part))]
     (merged,) = spark_workers.merged(iter(pieces))
@@ -44,9 +44,9 @@ def test_codes_of_records_and_of_codes_are_the_same(table):
 
 def test_tickets_are_those_of_the_lottery():
     table = make_table(100).append_column("who", pa.array(np.arange(100) % 9))
-    lottery = Lottery(PEOPLE, PEOPLE.unit, KEY)
+    lottery = ContributionBounding(PEOPLE, PEOPLE.unit, KEY)
     (part,) = table.select(list(lottery.columns)).combine_chunks().to_batches()
-    (drawn,) = spark_workers.drawn(json.dumps(PEOPLE.to_content()), KEY, iter([part]))
+    (drawn,) = spark_workers.drawn(json.dumps(PEOPLE.to_dict()), KEY, iter([part]))
     assert drawn.num_rows == 27
     assert drawn.schema.names[:5] == ["person", "first", "second", "third", "code 0"]
     assert drawn.column("first").equals(lottery.draw(part).column("first"))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sfumato.fitting.mechanisms.mixture.design import designed
-from sfumato.trusted.feature_maps import Boxes, ByRule, Leaves, Shells, Waves, Whitening
+from sfumato.trusted.feature_maps import Boxes, ByRule, FourierFeatures, Leaves, Shells, Whitening
 from sfumato.trusted.feature_maps.bounded_map import BoundedMap
 
 KINDS = ("waves", "even waves", "hampel", "lift", "shells", "boxes", "leaves")
@@ -25,7 +25,7 @@ def a_map(kind: str, d: int, strength: float = 30.0, seed: int = 0) -> BoundedMa
     if kind in ("waves", "even waves"):
         high = np.random.default_rng(seed).uniform(1, 200, (d, 1)) if seed else np.empty((d, 0))
         frequencies = np.hstack([np.tile(_PERIODS, (d, 1)), high])
-        return Waves.of(frequencies, 1 if kind == "waves" else frequencies.size)
+        return FourierFeatures.of(frequencies, 1 if kind == "waves" else frequencies.size)
     if kind == "leaves":
         return some_leaves(d, seed)
     whitening = a_whitening(d, seed)
@@ -49,7 +49,7 @@ def some_leaves(d: int, seed: int = 0) -> Leaves:
 def dimension_of(one: BoundedMap) -> int:
     """How many columns a map reads."""
     match one:
-        case Waves():
+        case FourierFeatures():
             return len(one.frequencies)
         case Leaves():
             return one.directions.shape[1]

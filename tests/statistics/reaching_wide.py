@@ -6,13 +6,13 @@ import numpy as np
 
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps import Places
+from sfumato.trusted.feature_maps import ScaledColumns
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.feature_maps.clipping import clipped, lengths
-from sfumato.trusted.statistics import AtBounds, Distances, RowSums, Scatter
+from sfumato.trusted.statistics import AtBounds, ClippedSums, DistanceHistogram, Scatter
 from sfumato.trusted.statistics import scatter as scatters
 
-Wide = AtBounds | Distances | RowSums | Scatter
+Wide = AtBounds | DistanceHistogram | ClippedSums | Scatter
 
 
 class Records(NamedTuple):
@@ -21,7 +21,7 @@ class Records(NamedTuple):
     x: np.ndarray
     label: np.ndarray
 
-    def batch(self, places: Places, target: str) -> Batch:
+    def batch(self, places: ScaledColumns, target: str) -> Batch:
         codes = {name: scale.codes_at(x) for x, (name, scale) in zip(self.x, places.scales.items(), strict=True)}
         return Batch(len(self.label), {**codes, target: self.label.astype(np.int32)})
 
@@ -33,7 +33,7 @@ class Hunt(NamedTuple):
     """What is hunted: a statistic of `places` and a target of so many classes."""
 
     statistic: Wide
-    places: Places
+    places: ScaledColumns
     target: str
     classes: int
 
@@ -68,11 +68,11 @@ def _each(statistic: Wide, batch: Batch) -> np.ndarray:
         return np.sum([np.isin(batch.codes[name], ends[name]) for name in ends], axis=0, dtype=np.float64)[None]
     parts = list(statistic.view.parts(batch))
     z, classes = np.hstack([part[0] for part in parts]), np.hstack([part[1] for part in parts])
-    if isinstance(statistic, Distances):
+    if isinstance(statistic, DistanceHistogram):
         cell = np.searchsorted(statistic.ends, lengths(z))
         return np.equal.outer(np.arange(len(statistic.ends) + 1), cell).astype(np.float64)
     member = np.equal.outer(np.arange(statistic.view.parting.size), classes).astype(np.float64)
-    if isinstance(statistic, RowSums):
+    if isinstance(statistic, ClippedSums):
         sums = _by_group(member, clipped(z, statistic.radius, UNIT))
         return np.vstack((member, sums)) if statistic.count_weight else sums
     v = clipped(z, statistic.radius, scatters.LENGTH)

@@ -46,4 +46,4 @@ def test_boxes_need_an_axis_a_cell_and_a_reach(change):
 
 def test_boxes_survive_json():
     one = a_map("boxes", 3)
-    assert map_from_content(json.loads(json.dumps(one.to_content()))).to_content() == one.to_content()
+    assert map_from_content(json.loads(json.dumps(one.to_dict()))).to_dict() == one.to_dict()

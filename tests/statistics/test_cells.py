@@ -13,7 +13,7 @@ from sfumato.errors import BundleError
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Grid
-from sfumato.trusted.statistics import Cells, Stacked, statistic_from_content
+from sfumato.trusted.statistics import Cells, Stacked, statistic_from_dict
 
 CODES = {"a": 4, "b": 50, "y": 3}
 GRIDS = {
@@ -66,7 +66,7 @@ def test_a_heavier_table_gets_less_noise():
     assert [tuple(block) for block in weighted.blocks] == [(8, 1.0), (6, 2.0), (48, 0.5)]
     assert weighted.sensitivity(Adjacency.ADD_REMOVE) == pytest.approx(np.sqrt(1 + 4 + 0.25))
     assert weighted.sensitivity(Adjacency.LABEL) == pytest.approx(np.sqrt(2 * 1.25))
-    again = statistic_from_content(json.loads(json.dumps(weighted.to_content())))
+    again = statistic_from_dict(json.loads(json.dumps(weighted.to_dict())))
     assert again == weighted
 
 
@@ -84,7 +84,7 @@ def test_a_vector_splits_into_its_tables():
 
 @pytest.mark.parametrize("statistic", [CELLS, Stacked((CELLS, CELLS), (1.0, 0.5))])
 def test_a_statistic_survives_json(statistic):
-    again = statistic_from_content(json.loads(json.dumps(statistic.to_content())))
+    again = statistic_from_dict(json.loads(json.dumps(statistic.to_dict())))
     assert again == statistic
     assert again.columns == ("a", "y", "b")
     assert again.title
@@ -92,7 +92,7 @@ def test_a_statistic_survives_json(statistic):
 
 def test_an_unknown_statistic_is_refused():
     with pytest.raises(BundleError, match="'magic' is not known"):
-        statistic_from_content({"kind": "magic"})
+        statistic_from_dict({"kind": "magic"})
 
 
 def test_a_stack_says_its_parts_one_after_the_other():
@@ -114,7 +114,7 @@ def test_a_grid_is_the_list_it_was_made_from(cells):
     grid = Grid.of_cells(dense)
     assert grid.cell_of_code.tolist() == dense.tolist()
     assert grid.widths.tolist() == np.bincount(dense).tolist()
-    assert Grid.from_content(grid.to_content()) == grid
+    assert Grid.from_dict(grid.to_dict()) == grid
     assert grid.merged(np.zeros(grid.size, dtype=int)).size == 1
 
 

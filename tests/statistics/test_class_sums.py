@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from sfumato.errors import BundleError
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps import ByRule, ByTarget, Places
+from sfumato.trusted.feature_maps import ByRule, ByTarget, ScaledColumns
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics import ClassSums, size_of, statistic_from_content
+from sfumato.trusted.statistics import ClassSums, size_of, statistic_from_dict
 from tests.statistics.hunting import holds, hunt
 from tests.statistics.making import DIMENSIONS, KINDS, a_map, a_whitening
 from tests.statistics.reaching import draw
@@ -28,7 +28,7 @@ SCHEMA = Schema.from_yaml("""
 """)
 STEPS = {"a": 2**20 + 2, "b": 40_000}
 CODES = {**STEPS, "label": 7}
-PLACES = Places.of(SCHEMA.by_name, ["a", "b"])
+PLACES = ScaledColumns.of(SCHEMA.by_name, ["a", "b"])
 EVERY_KIND = tuple(a_map(kind, 2, seed=seed) for seed, kind in enumerate(KINDS))
 NEAR_KINDS = ("even waves", "lift", "shells", "boxes", "leaves")
 NEVER_FAR = tuple(a_map(kind, 2, seed=seed) for seed, kind in enumerate(NEAR_KINDS))
@@ -105,7 +105,7 @@ def test_the_claims():
 @pytest.mark.parametrize("kind", ["hampel", "waves"])
 def test_scores_and_light_waves_of_one_class_need_more_than_two_classes_do(kind):
     """Two records of one class: a claim of sqrt(2) for all maps alike would be caught."""
-    statistic = ClassSums(Places.of(SCHEMA.by_name, ["a"]), ByTarget("label", 7), (a_map(kind, 1, 0.5),) * 7)
+    statistic = ClassSums(ScaledColumns.of(SCHEMA.by_name, ["a"]), ByTarget("label", 7), (a_map(kind, 1, 0.5),) * 7)
     codes = {"a": STEPS["a"], "label": 1}
     assert hunt(statistic, Adjacency.REPLACE, codes, "label", tries=1_000) > 1.05 * math.sqrt(2) * UNIT
 
@@ -192,8 +192,8 @@ def test_a_rule_sums_what_a_target_of_the_same_classes_sums():
 @pytest.mark.parametrize("name", STATISTICS)
 def test_class_sums_survive_json(name):
     statistic = STATISTICS[name]
-    again = statistic_from_content(json.loads(json.dumps(statistic.to_content())))
-    assert again.to_content() == statistic.to_content()
+    again = statistic_from_dict(json.loads(json.dumps(statistic.to_dict())))
+    assert again.to_dict() == statistic.to_dict()
     assert (again.columns, again.blocks, again.title) == (statistic.columns, statistic.blocks, statistic.title)
     batch = batch_of(random_rows(500))
     assert np.array_equal(again(batch), statistic(batch))
@@ -202,11 +202,11 @@ def test_class_sums_survive_json(name):
 
 
 def test_what_is_not_known_is_refused():
-    content = STATISTICS["by a rule"].to_content()
+    content = STATISTICS["by a rule"].to_dict()
     with pytest.raises(BundleError, match="map of kind 'magic'"):
-        statistic_from_content({**content, "maps": [{"kind": "magic"}] * 3})
+        statistic_from_dict({**content, "maps": [{"kind": "magic"}] * 3})
     with pytest.raises(BundleError, match="parting of kind 'magic'"):
-        statistic_from_content({**content, "parting": {"kind": "magic"}})
+        statistic_from_dict({**content, "parting": {"kind": "magic"}})
     with pytest.raises(ValueError, match="every class"):
         dataclasses.replace(STATISTICS["by a rule"], maps=NEVER_FAR)
 

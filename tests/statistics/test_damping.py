@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from sfumato.fitting.mechanisms.mixture.design import LEVELS, MOST_COLUMNS, designed, x_of
-from sfumato.trusted.feature_maps import Damping
+from sfumato.trusted.feature_maps import RadialWeight
 from tests.statistics.making import a_map, a_whitening
 
 NEAR = 1e-3  # how far straight lines are from the exponentials, at most
 
 
-def exponentials(damping: Damping, t: np.ndarray) -> np.ndarray:
+def exponentials(damping: RadialWeight, t: np.ndarray) -> np.ndarray:
     return np.exp(-np.outer(t, damping.rates)) @ np.array(damping.coefficients)
 
 
@@ -29,7 +29,7 @@ def test_the_table_follows_the_exponentials(kind, d):
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
 def test_at_the_nodes_it_is_the_exponential_itself(d):
-    damping = Damping.of([0.3 / d, 5.0 / d], [0.8, -0.2], d)
+    damping = RadialWeight.of([0.3 / d, 5.0 / d], [0.8, -0.2], d)
     start = 2.0 ** (math.floor(math.log2(d)) - 2)
     for octave in range(8):
         t = start * 2**octave * (1 + np.arange(64) / 64) - start
@@ -59,13 +59,13 @@ def test_between_two_nodes_it_is_between_their_values():
 def test_a_table_must_fit_its_exponentials():
     damping = a_map("lift", 2).damping
     with pytest.raises(ValueError, match="coefficient for every rate"):
-        Damping(damping.rates, damping.coefficients[1:], damping.start, damping.nodes)
+        RadialWeight(damping.rates, damping.coefficients[1:], damping.start, damping.nodes)
     with pytest.raises(ValueError, match="node for every part"):
-        Damping(damping.rates, damping.coefficients, damping.start, damping.nodes[1:])
+        RadialWeight(damping.rates, damping.coefficients, damping.start, damping.nodes[1:])
 
 
 def test_damping_survives_json():
     damping = a_map("lift", 2).damping
-    again = Damping.from_content(json.loads(json.dumps(damping.to_content())))
-    assert again.to_content() == damping.to_content()
+    again = RadialWeight.from_dict(json.loads(json.dumps(damping.to_dict())))
+    assert again.to_dict() == damping.to_dict()
     assert np.array_equal(again.nodes, damping.nodes)

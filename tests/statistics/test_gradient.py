@@ -12,7 +12,7 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Features, Grid, Lookup, Softmax
 from sfumato.trusted.feature_maps.features import COEFFICIENT_UNIT, DIRECTION_UNIT, PSI_UNIT, VALUE_UNIT, contrasts
-from sfumato.trusted.statistics import Gradient, statistic_from_content
+from sfumato.trusted.statistics import Gradient, statistic_from_dict
 from sfumato.trusted.statistics.gradient import UNIT
 from tests.statistics.hunting import holds, hunt
 
@@ -134,8 +134,8 @@ def test_contrasts_are_orthonormal_and_add_up_to_zero(classes):
 
 def test_a_gradient_survives_json():
     statistic = gradient(3)
-    again = statistic_from_content(json.loads(json.dumps(statistic.to_content())))
-    assert again.to_content() == statistic.to_content()
+    again = statistic_from_dict(json.loads(json.dumps(statistic.to_dict())))
+    assert again.to_dict() == statistic.to_dict()
     assert again.columns == ("a", "b", "label")
     assert "label" in again.title
     records = np.column_stack([np.arange(50) % size for size in CODES.values()])
@@ -143,7 +143,7 @@ def test_a_gradient_survives_json():
 
 
 def test_content_that_is_shared_comes_back():
-    statistic = gradient(3).to_content()
+    statistic = gradient(3).to_dict()
     parts: dict = {}
     content = {"all": [statistic, {"again": statistic}], "none": 1}
     small = share(content, parts)

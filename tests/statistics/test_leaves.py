@@ -56,7 +56,7 @@ def test_what_is_no_tree_is_refused(change):
 
 def test_leaves_survive_json():
     one = some_leaves(3)
-    again = map_from_content(json.loads(json.dumps(one.to_content())))
-    assert again.to_content() == one.to_content()
+    again = map_from_content(json.loads(json.dumps(one.to_dict())))
+    assert again.to_dict() == one.to_dict()
     places = np.random.default_rng(0).integers(0, END + 1, (3, 100)).astype(np.float64)
     assert np.array_equal(again.leaf(places), one.leaf(places))

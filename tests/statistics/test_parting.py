@@ -60,8 +60,8 @@ def test_a_target_says_the_class():
 
 @pytest.mark.parametrize("parting", [ByTarget("y", 3), rule(3)])
 def test_a_parting_survives_json(parting):
-    again = parting_from_content(json.loads(json.dumps(parting.to_content())))
-    assert again.to_content() == parting.to_content()
+    again = parting_from_content(json.loads(json.dumps(parting.to_dict())))
+    assert again.to_dict() == parting.to_dict()
     assert (again.size, again.target) == (parting.size, parting.target)
 
 

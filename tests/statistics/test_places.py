@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.trusted.encoding import Batch, Encoder
-from sfumato.trusted.feature_maps import Places
+from sfumato.trusted.feature_maps import ScaledColumns
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 from sfumato.trusted.schema import Schema
 
@@ -21,12 +21,12 @@ SCHEMA = Schema.from_yaml("""
   {name: job, type: category, values: [x, y]}, {name: wage, type: number, bounds: [0, 1], missing: true}]}
 """)
 NAMES = ["share", "pay", "debt", "gain", "age", "cents", "born", "seen"]
-PLACES = Places.of(SCHEMA.by_name, NAMES)
+PLACES = ScaledColumns.of(SCHEMA.by_name, NAMES)
 COLUMNS = Encoder(SCHEMA).columns
 
 
 def places_of(name: str, codes: np.ndarray) -> np.ndarray:
-    return Places.of(SCHEMA.by_name, [name])(Batch(len(codes), {name: codes.astype(np.int32)}))[0]
+    return ScaledColumns.of(SCHEMA.by_name, [name])(Batch(len(codes), {name: codes.astype(np.int32)}))[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -62,11 +62,11 @@ def test_the_places_of_records_are_those_of_their_codes():
 @pytest.mark.parametrize("name", ["job", "wage"])
 def test_a_column_with_values_that_have_no_place_is_refused(name):
     with pytest.raises(ValueError, match=name):
-        Places.of(SCHEMA.by_name, [name])
+        ScaledColumns.of(SCHEMA.by_name, [name])
 
 
 def test_places_survive_json():
-    again = Places.from_content(json.loads(json.dumps(PLACES.to_content())))
+    again = ScaledColumns.from_dict(json.loads(json.dumps(PLACES.to_dict())))
     assert again == PLACES
     assert again.names == tuple(NAMES)
     assert all(again.columns[name] == SCHEMA.by_name[name] for name in NAMES)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sfumato.trusted.adjacency import Adjacency
-from sfumato.trusted.feature_maps import Hampel, Lift, Shells, Waves
+from sfumato.trusted.feature_maps import FourierFeatures, Hampel, Lift, Shells
 from sfumato.trusted.feature_maps.bounded_map import UNIT, Vectors, amplitude, whole
 from tests.statistics.making import DIMENSIONS, KINDS, STRENGTHS, a_map
 from tests.statistics.reaching import END, draw, farthest, squares, squares_apart
@@ -157,7 +157,7 @@ def test_maps_refuse_weights_that_prove_nothing():
         with pytest.raises(ValueError, match="rising edges"):
             dataclasses.replace(shells, **change)
     with pytest.raises(ValueError, match="weight above 0"):
-        Waves(np.ones((2, 1), dtype=np.int32), 0.0)
+        FourierFeatures(np.ones((2, 1), dtype=np.int32), 0.0)
     with pytest.raises(ValueError, match="below"):
-        Waves(np.full((2, 1), 2**25, dtype=np.int32), 1.0)
+        FourierFeatures(np.full((2, 1), 2**25, dtype=np.int32), 1.0)
     assert isinstance(shells, Shells)

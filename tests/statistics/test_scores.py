@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.trusted.feature_maps import Damping, Hampel, Lift
+from sfumato.trusted.feature_maps import Hampel, Lift, RadialWeight
 from sfumato.trusted.feature_maps.bounded_map import UNIT, amplitude, map_from_content
 from tests.statistics.making import DIMENSIONS, STRENGTHS, a_map
 from tests.statistics.reaching import END, draw
 
 
-def kappa(damping: Damping, t: float) -> float:
+def kappa(damping: RadialWeight, t: float) -> float:
     """The damping by straight lines between nodes."""
     ends = [2.0 ** (damping.start + octave) for octave in range(20)]
     nodes = [end * (1 + i / 64) - ends[0] for end in ends for i in range(64)]
@@ -84,7 +84,7 @@ def test_a_record_out_of_sight_counts_at_most_for_its_class(kind):
 @pytest.mark.parametrize("kind", ["hampel", "lift"])
 def test_scores_survive_json(kind):
     one = a_map(kind, 3)
-    again = map_from_content(json.loads(json.dumps(one.to_content())))
-    assert again.to_content() == one.to_content()
+    again = map_from_content(json.loads(json.dumps(one.to_dict())))
+    assert again.to_dict() == one.to_dict()
     places = draw(one, np.random.default_rng(0), 50)
     assert np.array_equal(again(places).values, one(places).values)

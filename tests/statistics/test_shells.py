@@ -59,7 +59,7 @@ def test_the_shells_that_suit_a_dimension(d):
 
 def test_shells_survive_json():
     one = a_map("shells", 3)
-    again = map_from_content(json.loads(json.dumps(one.to_content())))
-    assert again.to_content() == one.to_content()
+    again = map_from_content(json.loads(json.dumps(one.to_dict())))
+    assert again.to_dict() == one.to_dict()
     places = draw(one, np.random.default_rng(0), 50)
     assert np.array_equal(again(places).values, one(places).values)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Grid
-from sfumato.trusted.statistics import Slices, statistic_from_content
+from sfumato.trusted.statistics import Slices, statistic_from_dict
 from tests.statistics.splitting import same_for_any_split
 
 CODES = {"a": 4, "b": 50, "y": 3}
@@ -47,10 +47,10 @@ def test_any_order_and_any_split_give_the_same_sum(records, cuts, random):
 
 
 def test_it_survives_json():
-    again = statistic_from_content(json.loads(json.dumps(SLICES.to_content())))
+    again = statistic_from_dict(json.loads(json.dumps(SLICES.to_dict())))
     records = batch_of([(0, 0, 1), (3, 49, 2), (2, 20, 0)])
     assert np.array_equal(again(records), SLICES(records))
-    assert again.to_content() == SLICES.to_content()
+    assert again.to_dict() == SLICES.to_dict()
     assert again.columns == ("a", "b", "y")
     assert again.title == "histograms along 5 directions by y"
 

@@ -12,7 +12,7 @@ from scipy.ndimage import map_coordinates
 from sfumato.errors import BundleError
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps import ByTarget, Places, Upright, View
+from sfumato.trusted.feature_maps import ByTarget, CentredProjection, ScaledColumns, Upright
 from sfumato.trusted.feature_maps.alignment import (
     MOVES,
     Frame,
@@ -24,7 +24,7 @@ from sfumato.trusted.feature_maps.alignment import (
 )
 from sfumato.trusted.feature_maps.coordinates import coordinates_from_content
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics import Distances, RowSums, Scatter, statistic_from_content
+from sfumato.trusted.statistics import ClippedSums, DistanceHistogram, Scatter, statistic_from_dict
 from tests.statistics.hunting import hunt
 from tests.statistics.splitting import same_for_any_split
 
@@ -157,13 +157,13 @@ def test_frames_that_are_none_are_refused(change):
 
 
 SMALL = Frame(4, 4, still=False, dark=False, across=0.1, down=0.0, slant=0.0, width=1.0, height=1.1)
-PLACES = Places(columns(run("p", 4, 4)))
+PLACES = ScaledColumns(columns(run("p", 4, 4)))
 UPRIGHT = Upright(PLACES, SMALL)
 CODES = {**dict.fromkeys(PLACES.names, 256), "label": 3}
 RNG = np.random.default_rng(0)
 CENTRES, DIRECTIONS = RNG.random((3, UPRIGHT.size)), RNG.normal(size=(5, UPRIGHT.size))
-VIEW = View.of(UPRIGHT, ByTarget("label", 3), CENTRES, DIRECTIONS)
-STATISTICS = [RowSums(VIEW, 1.0), Scatter(VIEW, 1.0, apart=True), Distances(VIEW, (2.0, 2.6, 3.5))]
+VIEW = CentredProjection.of(UPRIGHT, ByTarget("label", 3), CENTRES, DIRECTIONS)
+STATISTICS = [ClippedSums(VIEW, 1.0), Scatter(VIEW, 1.0, apart=True), DistanceHistogram(VIEW, (2.0, 2.6, 3.5))]
 
 
 def batch_of(rows: int) -> Batch:
@@ -194,9 +194,9 @@ def test_moves_alone_are_the_last_of_all():
     alone = Upright(PLACES, SMALL, moves_alone=True)
     assert alone.size == MOVES
     assert (alone.noun, UPRIGHT.noun, PLACES.noun) == ("moves of pictures", "upright pictures", "records")
-    assert RowSums(VIEW, 1.0).title.startswith("sums of upright pictures in 5 directions by label")
+    assert ClippedSums(VIEW, 1.0).title.startswith("sums of upright pictures in 5 directions by label")
     assert np.array_equal(alone(batch), UPRIGHT(batch)[-MOVES:])
-    assert coordinates_from_content(json.loads(json.dumps(alone.to_content()))) == alone
+    assert coordinates_from_content(json.loads(json.dumps(alone.to_dict()))) == alone
 
 
 def test_columns_that_are_not_the_picture_of_a_frame_are_refused():
@@ -217,7 +217,7 @@ def test_no_neighbour_moves_a_sum_of_upright_pictures_further_than_claimed(stati
 def test_sums_are_the_same_for_any_split_and_after_json(statistic):
     batch = batch_of(500)
     assert same_for_any_split(statistic, batch, [1, 2, 17, 499], np.random.default_rng(0).permutation(500))
-    again = statistic_from_content(json.loads(json.dumps(statistic.to_content())))
-    assert again.to_content() == statistic.to_content()
+    again = statistic_from_dict(json.loads(json.dumps(statistic.to_dict())))
+    assert again.to_dict() == statistic.to_dict()
     assert again.columns == (*PLACES.names, "label")
     assert np.array_equal(again(batch), statistic(batch))

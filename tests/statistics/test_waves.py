@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from sfumato.trusted.feature_maps import Waves
+from sfumato.trusted.feature_maps import FourierFeatures
 from sfumato.trusted.feature_maps import fourier_features as waves
 from sfumato.trusted.feature_maps.bounded_map import UNIT, map_from_content
 from tests.statistics.making import DIMENSIONS, a_map
@@ -50,7 +50,7 @@ def test_no_pair_of_a_record_is_longer_than_its_share(kind, d):
     assert one.count**2 + one.pairs * share <= UNIT**2 * (1 + 1e-15)
 
 
-def slow(one: Waves, record: list[int]) -> list[float]:
+def slow(one: FourierFeatures, record: list[int]) -> list[float]:
     """One record's vector by the formula."""
     m, w = one.frequencies.size, one.weight
     vector = [math.sqrt(w)]
@@ -74,7 +74,7 @@ def test_it_is_the_formula(kind, d):
 
 
 def test_the_steps_of_the_angle_are_small():
-    one = Waves.of(np.array([[1.0, 20.0, 400.0]]), 1)
+    one = FourierFeatures.of(np.array([[1.0, 20.0, 400.0]]), 1)
     places = np.arange(0, END + 1, 997, dtype=np.float64)[None]
     found = one(places).values / one.radius
     angle = places / END * one.angular.T
@@ -83,14 +83,14 @@ def test_the_steps_of_the_angle_are_small():
 
 
 def test_frequencies_are_whole_and_have_an_end():
-    one = Waves.of(np.array([[2 * math.pi, 1e9]]), 1)
+    one = FourierFeatures.of(np.array([[2 * math.pi, 1e9]]), 1)
     assert one.frequencies.tolist() == [[2**10, 2**24]]
     assert one.angular[0, 0] == pytest.approx(2 * math.pi)
 
 
 def test_waves_survive_json():
     one = a_map("even waves", 3, seed=1)
-    again = map_from_content(json.loads(json.dumps(one.to_content())))
-    assert again.to_content() == one.to_content()
+    again = map_from_content(json.loads(json.dumps(one.to_dict())))
+    assert again.to_dict() == one.to_dict()
     places = draw(one, np.random.default_rng(0), 50)
     assert np.array_equal(again(places).values, one(places).values)

@@ -87,7 +87,7 @@ def test_what_could_not_be_summed_exactly_is_refused():
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_it_survives_json(d):
     whitening = a_whitening(d)
-    again = Whitening.from_content(json.loads(json.dumps(whitening.to_content())))
-    assert again.to_content() == whitening.to_content()
+    again = Whitening.from_dict(json.loads(json.dumps(whitening.to_dict())))
+    assert again.to_dict() == whitening.to_dict()
     places = np.random.default_rng(0).integers(0, END, (d, 9)).astype(np.float64)
     assert np.array_equal(again(places), whitening(places))

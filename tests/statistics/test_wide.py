@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps import ByTarget, Places, Together, View
+from sfumato.trusted.feature_maps import ByTarget, CentredProjection, ScaledColumns, Together
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.feature_maps.clipping import clipped
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics import AtBounds, Distances, RowSums, Scatter, size_of, statistic_from_content
+from sfumato.trusted.statistics import AtBounds, ClippedSums, DistanceHistogram, Scatter, size_of, statistic_from_dict
 from sfumato.trusted.statistics import scatter as scatters
 from tests.statistics.hunting import holds, hunt
 from tests.statistics.splitting import same_for_any_split
@@ -27,22 +27,22 @@ SCHEMA = Schema.from_yaml("""
   {name: label, type: category, values: [p, q, r]}]}
 """)
 CODES = {**dict.fromkeys(NAMES[:-1], 2**20 + 2), "n": 256, "label": 3}
-PLACES = Places.of(SCHEMA.by_name, NAMES)
+PLACES = ScaledColumns.of(SCHEMA.by_name, NAMES)
 CENTRES = np.random.default_rng(0).uniform(0.3, 0.7, (3, 6))
 DIRECTIONS = np.random.default_rng(1).normal(size=(4, 6)) * np.array([[30.0], [3.0], [1.0], [0.1]])
-BY_LABEL = View.of(PLACES, ByTarget("label", 3), CENTRES)
-TURNED = View.of(PLACES, ByTarget("label", 3), CENTRES, DIRECTIONS)
-ALL = View.of(PLACES, Together(), np.full(6, 0.5))
+BY_LABEL = CentredProjection.of(PLACES, ByTarget("label", 3), CENTRES)
+TURNED = CentredProjection.of(PLACES, ByTarget("label", 3), CENTRES, DIRECTIONS)
+ALL = CentredProjection.of(PLACES, Together(), np.full(6, 0.5))
 ENDS = tuple(np.linspace(0.1, 1.2, 12))
 STATISTICS = {
-    "pilot": RowSums(View.of(PLACES, ByTarget("label", 3), np.full(6, 0.5)), math.sqrt(6) / 2, 1.0),
-    "sums": RowSums(BY_LABEL, 0.3),
-    "sums along directions": RowSums(TURNED, 2.0),
-    "light counts": RowSums(BY_LABEL, 0.3, 0.25),
-    "sums of all": RowSums(ALL, 0.3, 1.0),
+    "pilot": ClippedSums(CentredProjection.of(PLACES, ByTarget("label", 3), np.full(6, 0.5)), math.sqrt(6) / 2, 1.0),
+    "sums": ClippedSums(BY_LABEL, 0.3),
+    "sums along directions": ClippedSums(TURNED, 2.0),
+    "light counts": ClippedSums(BY_LABEL, 0.3, 0.25),
+    "sums of all": ClippedSums(ALL, 0.3, 1.0),
     "at bounds of all": AtBounds(PLACES),
-    "distances": Distances(BY_LABEL, ENDS),
-    "distances along directions": Distances(TURNED, ENDS),
+    "distances": DistanceHistogram(BY_LABEL, ENDS),
+    "distances along directions": DistanceHistogram(TURNED, ENDS),
     "scatter": Scatter(BY_LABEL, 0.3, apart=False),
     "scatter of classes": Scatter(TURNED, 1.5, apart=True),
     "scatter of all": Scatter(ALL, 0.4, apart=False),
@@ -62,7 +62,7 @@ def random_rows(count: int, seed: int = 0) -> np.ndarray:
     return codes
 
 
-def slow(rows: np.ndarray, view: View) -> tuple[np.ndarray, np.ndarray]:
+def slow(rows: np.ndarray, view: CentredProjection) -> tuple[np.ndarray, np.ndarray]:
     """z of each record by plain arithmetic on values from 0 to 1, and its class."""
     x = np.column_stack([PLACES(batch_of(rows))[j] / 2**21 for j in range(6)])
     classes = rows[:, -1] if view.parting.target else np.zeros(len(rows), dtype=int)
@@ -179,10 +179,14 @@ def test_wide_records_add_the_same_alone_and_in_company(columns):
     rng = np.random.default_rng(0)
     names = tuple(schema.by_name)
     batch = Batch(203, {name: rng.integers(0, 2**20, 203).astype(np.int32) for name in names})
-    places = Places.of(schema.by_name, names)
-    view = View.of(places, Together(), np.full(columns, 0.5), rng.normal(size=(67, columns)))
+    places = ScaledColumns.of(schema.by_name, names)
+    view = CentredProjection.of(places, Together(), np.full(columns, 0.5), rng.normal(size=(67, columns)))
     alone = [Batch(1, {name: codes[n : n + 1] for name, codes in batch.codes.items()}) for n in range(203)]
-    for statistic in (RowSums(view, 5.0), Scatter(view, 5.0, apart=False), Distances(view, (5.0, 10.0, 20.0))):
+    for statistic in (
+        ClippedSums(view, 5.0),
+        Scatter(view, 5.0, apart=False),
+        DistanceHistogram(view, (5.0, 10.0, 20.0)),
+    ):
         assert np.array_equal(sum(statistic(one) for one in alone), statistic(batch))
 
 
@@ -197,7 +201,7 @@ def test_no_records_give_zeros(name):
 def test_any_radius_keeps_the_bound(radius):
     rows = random_rows(300)
     rows[0] = [2**19, 2**19, 2**19, 2**19, 2**19, 128, 0]
-    for statistic in (RowSums(ALL, radius), Scatter(ALL, radius, apart=False)):
+    for statistic in (ClippedSums(ALL, radius), Scatter(ALL, radius, apart=False)):
         for row in rows[:60]:
             single = statistic(batch_of(row[None]))
             weights = np.repeat([one.weight for one in statistic.blocks], [one.size for one in statistic.blocks])
@@ -207,8 +211,8 @@ def test_any_radius_keeps_the_bound(radius):
 @pytest.mark.parametrize("name", STATISTICS)
 def test_they_survive_json(name):
     statistic = STATISTICS[name]
-    again = statistic_from_content(json.loads(json.dumps(statistic.to_content())))
-    assert again.to_content() == statistic.to_content()
+    again = statistic_from_dict(json.loads(json.dumps(statistic.to_dict())))
+    assert again.to_dict() == statistic.to_dict()
     assert (again.columns, again.blocks, again.title) == (statistic.columns, statistic.blocks, statistic.title)
     batch = batch_of(random_rows(300))
     assert np.array_equal(again(batch), statistic(batch))
@@ -237,11 +241,11 @@ def test_a_view_that_could_not_be_exact_is_refused(change):
 
 def test_bounds_that_are_none_are_refused():
     with pytest.raises(ValueError, match="radius"):
-        RowSums(ALL, -1.0)
+        ClippedSums(ALL, -1.0)
     with pytest.raises(ValueError, match="radius"):
         Scatter(ALL, math.inf, apart=False)
     with pytest.raises(ValueError, match="rise"):
-        Distances(ALL, (1.0, 1.0))
+        DistanceHistogram(ALL, (1.0, 1.0))
 
 
 def test_titles_say_what_is_measured():

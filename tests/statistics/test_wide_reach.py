@@ -5,11 +5,11 @@ import pytest
 
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.feature_maps.clipping import clipped
-from sfumato.trusted.statistics import RowSums, Scatter
+from sfumato.trusted.statistics import ClippedSums, Scatter
 from tests.statistics.reaching_wide import Hunt, farthest
 from tests.statistics.test_wide import CHANGES, PLACES, SEES_THE_LABEL, STATISTICS
 
-CLIPPED = [change for change in CHANGES if isinstance(STATISTICS[change.values[0]], RowSums | Scatter)]
+CLIPPED = [change for change in CHANGES if isinstance(STATISTICS[change.values[0]], ClippedSums | Scatter)]
 
 
 def hunt_of(name: str) -> Hunt:

@@ -13,7 +13,7 @@ import pandas as pd
 from experiments import subspace_data, tasks
 from experiments.clustmix.rows import Rows
 from sfumato.evaluate.records import read_all, values_of
-from sfumato.trusted.encoding import Encoder, Listed, Measured
+from sfumato.trusted.encoding import CategoricalCodec, Encoder, NumericCodec
 
 
 def icu_mortality() -> tasks.Task:
@@ -65,14 +65,14 @@ def _of_task(one: tasks.Task) -> Rows:
     numbers, kinds = [], []
     for name in schema.features:
         codes = columns[name]
-        if isinstance(codes, Measured):
+        if isinstance(codes, NumericCodec):
             numbers.append((values[name] - codes.low) / (codes.high - codes.low))
             kinds.append(0)
         else:
             numbers.append(np.nan_to_num(values[name], nan=codes.size - 1))
             kinds.append(max(2, codes.size))  # a column of one value could have had another
     target = columns[str(schema.target)]
-    assert isinstance(target, Listed)
+    assert isinstance(target, CategoricalCodec)
     label = values[str(schema.target)].astype(np.int64)
     return Rows(np.column_stack(numbers).astype(np.float32), label, tuple(kinds), target.size)
 

@@ -66,7 +66,7 @@ def _wide(name: str, seed: int) -> Proven:
         ledger=None,
         types="declared",
     )
-    drawn = release.sample(ROWS, seed=seed, frame="arrow")
+    drawn = release.sample(ROWS, seed=seed, output="arrow")
     made = np.column_stack([drawn.column(column).to_numpy() for column in data.columns])
     learnt = told(name, made, drawn.column("y").to_numpy(), test, data.classes)
     return Proven(score(name, learnt, split.test_y), score(name, release.predict_proba(data.rows(test)), split.test_y))

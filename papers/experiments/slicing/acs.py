@@ -133,4 +133,4 @@ def schema_of(
     ]
     columns.append({"name": TARGET, "type": "category", "values": ["0", "1"]})
     content = {"sfumato": 1, "name": rule.name.lower(), "columns": columns, "target": TARGET}
-    return Schema.from_content(content)
+    return Schema.from_dict(content)

@@ -73,7 +73,7 @@ def _trained(bundle: Path, name: str, start: int) -> dict[str, float]:
     trained = received.retrain(NAMES[name], EPOCHS, start)
     seconds = time.perf_counter() - begin
     rows = rows_of(TASK)
-    drawn = coded_rows(trained.sample(seed=start, frame="arrow"), received.schema)
+    drawn = coded_rows(trained.sample(seed=start, output="arrow"), received.schema)
     return {**judged(Case(TASK, rows), rows.split(0).filled(), drawn), "seconds": seconds}
 
 

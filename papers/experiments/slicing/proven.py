@@ -22,4 +22,4 @@ def released_rows(name: str, mechanism: str, seed: int, most: int | None = None)
         seed=seed,
         types="declared",
     )
-    return coded_rows(release.sample(len(train), seed=seed, frame="arrow"), one.schema)
+    return coded_rows(release.sample(len(train), seed=seed, output="arrow"), one.schema)

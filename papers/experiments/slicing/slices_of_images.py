@@ -101,7 +101,7 @@ def ours(target: FloatArray, source: FloatArray, public: Public, epsilon: float,
     from sfumato.trusted.budget import Budget
     from sfumato.trusted.curator import Curator
     from sfumato.trusted.noise import SecureNoise
-    from sfumato.trusted.privacy_filter import Purse
+    from sfumato.trusted.privacy_filter import PrivacyFilter
     from sfumato.trusted.schema import Schema
     from sfumato.trusted.sources import open_source
 
@@ -110,7 +110,7 @@ def ours(target: FloatArray, source: FloatArray, public: Public, epsilon: float,
     low, high = (known.mean(axis=0) + side * REACH * known.std(axis=0) for side in (-1, 1))
     pixels = [f"p_{place}" for place in range(target.shape[1])]
     run = {"name": f"p_{{0..{len(pixels) - 1}}}", "type": "integer", "bounds": [0, GREYS - 1]}
-    schema = Schema.from_content({"sfumato": 1, "name": "digits", "columns": [run]})
+    schema = Schema.from_dict({"sfumato": 1, "name": "digits", "columns": [run]})
     rows = dict(zip(pixels, np.rint(target * (GREYS - 1)).astype(np.int64).T, strict=True))
     asked = along(directions, public, low, high, pixels)
     source_of_images = open_source(pa.table(rows), schema, declared=True)
@@ -118,7 +118,7 @@ def ours(target: FloatArray, source: FloatArray, public: Public, epsilon: float,
         values = source_of_images.sum(asked)
     else:
         budget = Budget(epsilon, DELTA)
-        curator = Curator(source_of_images, Adjacency.REPLACE, Purse(budget.units), SecureNoise())
+        curator = Curator(source_of_images, Adjacency.REPLACE, PrivacyFilter(budget.units), SecureNoise())
         values = curator.measure(asked, budget.mu).values
     return Released(directions, quantiles_of(asked.split(values.astype(np.float64))[:, :, 0].T, low, high), 0.0)
 

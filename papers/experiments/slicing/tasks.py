@@ -26,7 +26,7 @@ from experiments.slicing.acs import RULES, TARGET, applied, schema_of, worded
 from experiments.slicing.metrics import Coded
 from experiments.slicing.rows import Rows
 from sfumato.evaluate.records import read_all, values_of
-from sfumato.trusted.encoding import Encoder, Listed, Measured
+from sfumato.trusted.encoding import CategoricalCodec, Encoder, NumericCodec
 
 MOST_ROWS = 53_333  # three quarters are 40,000
 
@@ -107,14 +107,14 @@ def rows_of(name: str) -> Rows:
     kinds, steps = [], []
     for column in one.schema.features:
         codes = columns[column]
-        if isinstance(codes, Measured):
+        if isinstance(codes, NumericCodec):
             kinds.append(0)
             steps.append(round(codes.high - codes.low) if one.schema[column].type == "integer" else 0)
         else:
             kinds.append(max(2, codes.size))  # a column of one value could have had another
             steps.append(0)
     target = columns[str(one.schema.target)]
-    assert isinstance(target, Listed)
+    assert isinstance(target, CategoricalCodec)
     bare = Rows(coded.X.astype(np.float32), coded.y, tuple(kinds), target.size, None, tuple(steps))
     return replace(bare, X=bare.snapped(coded).X.astype(np.float32))
 
@@ -126,7 +126,7 @@ def coded_rows(data: object, schema: sfumato.Schema) -> Coded:
     found = []
     for name in schema.features:
         codes = columns[name]
-        if isinstance(codes, Measured):
+        if isinstance(codes, NumericCodec):
             found.append((values[name] - codes.low) / (codes.high - codes.low))
         else:
             found.append(np.nan_to_num(values[name], nan=codes.size - 1))

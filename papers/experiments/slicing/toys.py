@@ -63,7 +63,7 @@ def of_release(points: FloatArray, label: IntArray, epsilon: float, mechanism: s
     """Points drawn from a release of this library, whose schema says that they lie within [-1, 1]."""
     columns = [{"name": name, "type": "number", "bounds": [-1.0, 1.0]} for name in ("x", "y")]
     columns.append({"name": "label", "type": "category", "values": [0, 1]})
-    schema = sfumato.Schema.from_content({"sfumato": 1, "name": "toy", "columns": columns, "target": "label"})
+    schema = sfumato.Schema.from_dict({"sfumato": 1, "name": "toy", "columns": columns, "target": "label"})
     release = sfumato.release(
         pa.table({"x": points[:, 0], "y": points[:, 1], "label": label}),
         schema,
@@ -75,7 +75,7 @@ def of_release(points: FloatArray, label: IntArray, epsilon: float, mechanism: s
         seed=SEED,
         types="declared",
     )
-    drawn = release.sample(len(points), seed=SEED, frame="arrow")
+    drawn = release.sample(len(points), seed=SEED, output="arrow")
     return np.column_stack([drawn.column(name).to_numpy() for name in ("x", "y")])
 
 

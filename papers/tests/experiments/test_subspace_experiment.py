@@ -58,7 +58,7 @@ def test_images_of_a_release_are_drawn(tmp_path):
         {"name": "p_{0..15}", "type": "integer", "bounds": [0, 255], "image": [4, 4]},
         {"name": "y", "type": "category", "values": [0, 1]},
     ]
-    schema = sfumato.Schema.from_content({"sfumato": 1, "name": "i", "columns": columns, "target": "y"})
+    schema = sfumato.Schema.from_dict({"sfumato": 1, "name": "i", "columns": columns, "target": "y"})
     table = {f"p_{j}": x[:, j] for j in range(16)} | {"y": y}
     import pandas as pd
 
@@ -87,7 +87,7 @@ def test_intervals_are_held_against_the_means_of_the_classes(monkeypatch):
     release = sfumato.release(
         data.table(), data.schema(), epsilon=5, delta=1e-5, mechanism="subspace", ledger=None, seed=0, types="declared"
     )
-    found = release.parameters(level=0.9, frame="arrow").to_pylist()
+    found = release.parameters(level=0.9, output="arrow").to_pylist()
     own = [data.numbers[data.label == row["class"], int(row["column"][2:])].mean() for row in found]
     slowly = [row["low"] <= mean <= row["high"] for row, mean in zip(found, own, strict=True)]
     held = inside(release, data.numbers, data.label)

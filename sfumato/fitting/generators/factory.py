@@ -8,10 +8,10 @@ from typing import Any
 from sfumato.errors import RequestError
 from sfumato.fitting.generators.columnwise import Tensor
 from sfumato.fitting.generators.evidence import Layout
-from sfumato.fitting.generators.networks import GENERATORS, Own
+from sfumato.fitting.generators.networks import GENERATORS, CustomGenerator
 
 
-def made(generator: str | Own, layout: Layout, shape: tuple[int, int] | None) -> Any:
+def made(generator: str | CustomGenerator, layout: Layout, shape: tuple[int, int] | None) -> Any:
     """One of the library by name, one that a class or function makes, or a copy of one that there is already."""
     if isinstance(generator, str):
         if generator not in GENERATORS:

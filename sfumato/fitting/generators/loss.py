@@ -16,7 +16,7 @@ from sfumato.fitting.generators.columnwise import Columnwise, Tensor
 from sfumato.fitting.generators.evidence import Evidence
 from sfumato.fitting.generators.products import Tables, tables_of
 from sfumato.fitting.generators.smoothing import SmoothedSlices
-from sfumato.fitting.public_rng import Chance, public_chance
+from sfumato.fitting.public_rng import PublicRng, public_rng
 
 _HELD_BACK = {"directions": 0.125, "pairs": 0.05, "averages": 0.05}
 _STREAM = 29
@@ -39,7 +39,7 @@ class Judge:
         self._marginals = tensor(seen.marginals)
         self.totals = tensor(seen.totals / seen.size)
         self._prior = seen.prior
-        rng = public_chance(_STREAM)
+        rng = public_rng(_STREAM)
         self._slices: list[SmoothedSlices | None] = [None, None]  # for learning, held back
         if seen.histograms is not None:
             back = _chosen(rng, len(seen.histograms.ends), _HELD_BACK["directions"])
@@ -100,7 +100,7 @@ class Judge:
         return total - (each * prior).sum()
 
 
-def _chosen(rng: Chance, count: int, share: float) -> Any:
+def _chosen(rng: PublicRng, count: int, share: float) -> Any:
     """So many of them at random, at least one where there are several."""
     back = np.zeros(count, dtype=bool)
     if count > 1:

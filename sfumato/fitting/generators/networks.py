@@ -36,7 +36,7 @@ class Generator(Protocol):
         """What an optimizer changes."""
 
 
-Own = Generator | Callable[[Layout], Generator]
+CustomGenerator = Generator | Callable[[Layout], Generator]
 """One of the user's, or what makes one for a layout."""
 
 

@@ -22,7 +22,7 @@ from sfumato.fitting.generators.columnwise import Tensor
 from sfumato.fitting.generators.evidence import Evidence
 from sfumato.fitting.generators.factory import check, made, sampled, set_training
 from sfumato.fitting.generators.loss import Judge
-from sfumato.fitting.generators.networks import LATENT, Own
+from sfumato.fitting.generators.networks import LATENT, CustomGenerator
 from sfumato.fitting.tuning import TuningConstants
 
 FloatArray = NDArray[np.float64]
@@ -67,7 +67,7 @@ class Trained:
 
 def train(
     seen: Evidence,
-    generator: str | Own,
+    generator: str | CustomGenerator,
     epochs: int,
     seed: int,
     progress: Callable[[Epoch], None] = lambda _: None,

@@ -15,7 +15,7 @@ from sfumato.fitting.tuning import Constants, TuningConstants, read_constants, s
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.measurement import Door, Measurement
+from sfumato.trusted.measurement import CuratorLike, Measurement
 from sfumato.trusted.schema import Schema
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Mechanism(ABC):
         """The plan that `to_dict` wrote; whatever is too little or too much raises."""
 
     @abstractmethod
-    def release(self, door: Door, plan: Any, progress: Callable[[str], None]) -> Model:
+    def release(self, door: CuratorLike, plan: Any, progress: Callable[[str], None]) -> Model:
         """Measure through the curator as planned, and fit a model to the answers."""
 
     @abstractmethod

@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.trusted.encoding import Measured
+from sfumato.trusted.encoding import NumericCodec
 
 FloatArray = NDArray[np.float64]
 CodeArray = NDArray[np.int32]
 
 
-def places_at(scale: Measured, codes: CodeArray) -> FloatArray:
+def places_at(scale: NumericCodec, codes: CodeArray) -> FloatArray:
     """What `scale.places` has at these codes."""
     if scale.exact:
         return scale.places[codes]
@@ -20,7 +20,7 @@ def places_at(scale: Measured, codes: CodeArray) -> FloatArray:
     return places
 
 
-def slopes_at(scale: Measured, codes: CodeArray) -> FloatArray:
+def slopes_at(scale: NumericCodec, codes: CodeArray) -> FloatArray:
     """What `scale.slope` has at these codes."""
     step = codes.copy()
     for number, atom in enumerate(scale.atoms):
@@ -29,11 +29,11 @@ def slopes_at(scale: Measured, codes: CodeArray) -> FloatArray:
     return (scale.place_of(right) - scale.place_of(left)) / (right - left)
 
 
-def _ends(scale: Measured, step: CodeArray) -> tuple[FloatArray, FloatArray]:
+def _ends(scale: NumericCodec, step: CodeArray) -> tuple[FloatArray, FloatArray]:
     return scale.ends(step), scale.ends(step + 1)
 
 
-def at_bounds(scale: Measured, codes: CodeArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def at_bounds(scale: NumericCodec, codes: CodeArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether each code is that of the lowest value, and whether of the highest."""
     low, high = scale.codes_at(np.array([0.0, 1.0]))
     return codes == low, codes == high

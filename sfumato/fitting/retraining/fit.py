@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.fitting.generators.networks import Own
+from sfumato.fitting.generators.networks import CustomGenerator
 from sfumato.fitting.generators.training import Epoch, train, whole_numbers
 from sfumato.fitting.mechanisms.counts.assembly import assemble_mixture
 from sfumato.fitting.models.table_mixture.model import TableMixture
@@ -22,7 +22,7 @@ OWN = "own"
 def fit_generator(
     seen: TrainingData,
     settings: Mapping[str, Any],
-    generator: Own | None = None,
+    generator: CustomGenerator | None = None,
     shape: tuple[int, int] | None = None,
     progress: Callable[[Epoch], None] = lambda _: None,
     checkpoint: Path | None = None,

@@ -17,7 +17,7 @@ from sfumato.fitting.retraining.evidence import TrainingData
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps import Grid, Waves
+from sfumato.trusted.feature_maps import FourierFeatures, Grid
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 from sfumato.trusted.measurement import Measurement
@@ -40,7 +40,7 @@ def read_fourier(schema: Schema, adjacency: Adjacency, measurements: tuple[Measu
         (item, item.statistic)
         for item in measurements
         if isinstance(item.statistic, ClassSums)
-        and all(isinstance(one, Waves) for one in item.statistic.maps)
+        and all(isinstance(one, FourierFeatures) for one in item.statistic.maps)
         and (item.statistic.parting.target is not None or item.statistic.parting.size == 1)
     ]
     if not found:
@@ -92,7 +92,7 @@ def _totals(found: list[tuple[Measurement, ClassSums]]) -> tuple[NDArray[np.floa
     counted, precision = np.zeros(len(found[0][1].maps)), 0.0
     for item, asked in found:
         values = asked.split(item.values)
-        scales = [one.count / UNIT for one in asked.maps if isinstance(one, Waves)]
+        scales = [one.count / UNIT for one in asked.maps if isinstance(one, FourierFeatures)]
         weight = (min(scales) * UNIT / item.sigma) ** 2
         counted += weight * np.array([v[0, 0] / scale for v, scale in zip(values, scales, strict=True)])
         precision += weight
@@ -102,7 +102,7 @@ def _totals(found: list[tuple[Measurement, ClassSums]]) -> tuple[NDArray[np.floa
 def _linear(item: Measurement, asked: ClassSums, grids: dict[str, Grid], size: float, k: int) -> Linear:
     """The waves of class k: sums of cosines and sines over its records, as shares of all records."""
     one = asked.maps[k]
-    assert isinstance(one, Waves)  # noqa: S101 - chosen as such
+    assert isinstance(one, FourierFeatures)  # noqa: S101 - chosen as such
     values = asked.split(item.values)[k][0, 1:] * UNIT / one.radius / size
     width = sum(grid.size for grid in grids.values())
     features = np.zeros((width, 2 * one.pairs))

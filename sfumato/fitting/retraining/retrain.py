@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import RequestError
-from sfumato.fitting.generators.networks import Own
+from sfumato.fitting.generators.networks import CustomGenerator
 from sfumato.fitting.generators.training import Epoch
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism
 from sfumato.fitting.models.table_mixture.model import TableMixture
@@ -19,7 +19,7 @@ def retrain_model(
     schema: Schema,
     measurements: Measurements,
     settings: Mapping[str, Any],
-    generator: Own | None = None,
+    generator: CustomGenerator | None = None,
     progress: Callable[[Epoch], None] = lambda _: None,
     checkpoint: Path | None = None,
     device: str = "cpu",

@@ -3,7 +3,7 @@
 from sfumato.trusted.encoding.codes import Codes, codes_of
 from sfumato.trusted.encoding.encoder import Batch, Encoder
 from sfumato.trusted.encoding.header import Header
-from sfumato.trusted.encoding.lists import Listed
-from sfumato.trusted.encoding.scales import Measured
+from sfumato.trusted.encoding.lists import CategoricalCodec
+from sfumato.trusted.encoding.scales import NumericCodec
 
-__all__ = ["Batch", "Codes", "Encoder", "Header", "Listed", "Measured", "codes_of"]
+__all__ = ["Batch", "CategoricalCodec", "Codes", "Encoder", "Header", "NumericCodec", "codes_of"]

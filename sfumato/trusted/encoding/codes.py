@@ -12,8 +12,8 @@ from typing import Protocol
 import pyarrow as pa
 
 from sfumato.trusted.encoding.code_arrays import CodeArray, FloatArray, Limits
-from sfumato.trusted.encoding.lists import Listed
-from sfumato.trusted.encoding.scales import Measured
+from sfumato.trusted.encoding.lists import CategoricalCodec
+from sfumato.trusted.encoding.scales import NumericCodec
 from sfumato.trusted.schema import BooleanColumn, CategoryColumn, Column
 
 
@@ -50,11 +50,11 @@ def codes_of(column: Column) -> Codes:
 @lru_cache(maxsize=1_024)
 def _codes_like(column: Column, written: str) -> Codes:  # noqa: ARG001 - 1 and 1.0 are equal, and written apart
     if isinstance(column, CategoryColumn | BooleanColumn):
-        return Listed.of(column)
-    return Measured.of(column)
+        return CategoricalCodec.of(column)
+    return NumericCodec.of(column)
 
 
 def listed_values(column: Column) -> tuple[str | int | float | bool, ...]:
     """The values of a listed column in one type; none for an ordered column."""
     codes = codes_of(column)
-    return codes.plain if isinstance(codes, Listed) else ()
+    return codes.plain if isinstance(codes, CategoricalCodec) else ()

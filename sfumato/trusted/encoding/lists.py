@@ -14,7 +14,7 @@ from sfumato.trusted.schema import BooleanColumn, CategoryColumn, text_of
 
 
 @dataclass(frozen=True)
-class Listed:
+class CategoricalCodec:
     """One code for each value of a public list.
 
     Edge cases, the code they get
@@ -28,7 +28,7 @@ class Listed:
     truth: bool  # whether the values are false and true
 
     @classmethod
-    def of(cls, column: CategoryColumn | BooleanColumn) -> "Listed":
+    def of(cls, column: CategoryColumn | BooleanColumn) -> "CategoricalCodec":
         """The codes of a category or boolean column."""
         values = (False, True) if isinstance(column, BooleanColumn) else column.values
         if column.otherwise is not None:

@@ -37,7 +37,7 @@ class _Atom(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Measured:
+class NumericCodec:
     """Steps of a bounded scale, then atoms.
 
     Edge cases, the code they get
@@ -58,7 +58,7 @@ class Measured:
     write: Write
 
     @classmethod
-    def of(cls, column: Column) -> "Measured":
+    def of(cls, column: Column) -> "NumericCodec":
         """The codes of a number, integer, date or datetime column."""
         whole = column.type != "number"
         log = getattr(column, "scale", "linear") == "log"
@@ -359,8 +359,8 @@ class Measured:
 
 
 @lru_cache(maxsize=_TABLES)
-def _ends_of(scale: Measured) -> FloatArray:
-    """See `Measured._table`. A table is 8 MB, so that only some are kept."""
+def _ends_of(scale: NumericCodec) -> FloatArray:
+    """See `NumericCodec._table`. A table is 8 MB, so that only some are kept."""
     ends = scale.number_at(np.arange(STEPS + 1) / STEPS)
     if not scale.whole:
         return ends
@@ -372,8 +372,8 @@ def _ends_of(scale: Measured) -> FloatArray:
 
 
 @lru_cache(maxsize=_TABLES)
-def _steps_of_even_places(scale: Measured) -> CodeArray:
-    """See `Measured._steps_of_places`."""
+def _steps_of_even_places(scale: NumericCodec) -> CodeArray:
+    """See `NumericCodec._steps_of_places`."""
     ends, table = np.ceil(scale.number_at(np.arange(STEPS + 1) / STEPS)), _ends_of(scale)
     first, last = (np.searchsorted(table[1:-1], end, side="right") for end in (ends[:-1], ends[1:] - 1))
     return np.where(first == last, first, ~first).astype(np.int32)

@@ -2,14 +2,14 @@
 
 from sfumato.trusted.feature_maps.alignment import Upright
 from sfumato.trusted.feature_maps.boxes import Boxes
-from sfumato.trusted.feature_maps.centred_projection import View
+from sfumato.trusted.feature_maps.centred_projection import CentredProjection
 from sfumato.trusted.feature_maps.features import Features, Lookup, Softmax
-from sfumato.trusted.feature_maps.fourier_features import Waves
+from sfumato.trusted.feature_maps.fourier_features import FourierFeatures
 from sfumato.trusted.feature_maps.grid import Grid
 from sfumato.trusted.feature_maps.leaves import Leaves
-from sfumato.trusted.feature_maps.partition import ByRule, ByTarget, Parting, Together
-from sfumato.trusted.feature_maps.radial_weight import Damping
-from sfumato.trusted.feature_maps.scaled_columns import Places
+from sfumato.trusted.feature_maps.partition import ByRule, ByTarget, Partition, Together
+from sfumato.trusted.feature_maps.radial_weight import RadialWeight
+from sfumato.trusted.feature_maps.scaled_columns import ScaledColumns
 from sfumato.trusted.feature_maps.scores import Hampel, Lift
 from sfumato.trusted.feature_maps.shells import Shells
 from sfumato.trusted.feature_maps.whitening import Whitening
@@ -18,20 +18,20 @@ __all__ = [
     "Boxes",
     "ByRule",
     "ByTarget",
-    "Damping",
+    "CentredProjection",
     "Features",
+    "FourierFeatures",
     "Grid",
     "Hampel",
     "Leaves",
     "Lift",
     "Lookup",
-    "Parting",
-    "Places",
+    "Partition",
+    "RadialWeight",
+    "ScaledColumns",
     "Shells",
     "Softmax",
     "Together",
     "Upright",
-    "View",
-    "Waves",
     "Whitening",
 ]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS, Places
+from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS, ScaledColumns
 from sfumato.trusted.schema import Column
 
 FloatArray = NDArray[np.float64]
@@ -198,7 +198,7 @@ class Upright:
     They are a record's own: no other record and no order of sums can change a digit of them.
     """
 
-    places: Places
+    places: ScaledColumns
     frame: Frame
     moves_alone: bool = False
 
@@ -235,9 +235,9 @@ class Upright:
             found[:, number * rows : number * rows + part.rows] = np.rint(places[-self.size :] * 2.0**PLACE_BITS)
         return found
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `Coordinates`."""
-        columns = self.places.to_content()
+        columns = self.places.to_dict()
         return {"kind": "upright", "columns": columns, "frame": asdict(self.frame), "moves_alone": self.moves_alone}
 
 

@@ -49,7 +49,7 @@ class BoundedMap(Protocol):
     def __call__(self, places: FloatArray) -> Vectors:
         """The vectors of records, given by their places (columns x records)."""
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain content; `kind` names the class."""
 
 
@@ -62,7 +62,7 @@ def register_map(kind: str, make: Callable[[Mapping[str, Any]], BoundedMap]) -> 
 
 
 def map_from_content(content: Mapping[str, Any]) -> BoundedMap:
-    """The map that `to_content` wrote; an unknown kind is refused."""
+    """The map that `to_dict` wrote; an unknown kind is refused."""
     kind = content.get("kind")
     if kind not in _KINDS:
         raise BundleError(f"a map of kind {kind!r} is not known to this version; update sfumato")

@@ -64,21 +64,21 @@ class Boxes:
         ticks = (np.arange(self.cells) + 0.5) * (2 * self.reach / self.cells) - self.reach
         return np.stack(np.meshgrid(*[ticks] * self.axes, indexing="ij"), axis=-1).reshape(-1, self.axes)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `BoundedMap`."""
         return {
             "kind": "boxes",
-            "whitening": self.whitening.to_content(),
+            "whitening": self.whitening.to_dict(),
             "axes": self.axes,
             "cells": self.cells,
             "reach": self.reach,
         }
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Boxes":
-        """The boxes that `to_content` wrote."""
-        whitening = Whitening.from_content(content["whitening"])
+    def from_dict(cls, content: Mapping[str, Any]) -> "Boxes":
+        """The boxes that `to_dict` wrote."""
+        whitening = Whitening.from_dict(content["whitening"])
         return cls(whitening, content["axes"], content["cells"], content["reach"])
 
 
-register_map("boxes", Boxes.from_content)
+register_map("boxes", Boxes.from_dict)

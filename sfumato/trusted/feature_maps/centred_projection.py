@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.coordinates import Coordinates, coordinates_from_content
 from sfumato.trusted.feature_maps.packing import pack, unpack
-from sfumato.trusted.feature_maps.partition import ClassArray, Parting, parting_from_content
+from sfumato.trusted.feature_maps.partition import ClassArray, Partition, parting_from_content
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS, columns_follow
 from sfumato.trusted.fixed_point import EXACT
 from sfumato.trusted.schema import Schema
@@ -26,7 +26,7 @@ _LARGEST = 2.0**30
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class CentredProjection:
     """z = 2**-shift directions (places - centre of the class); without directions z has all places.
 
     Places, centres and directions are whole numbers and their products stay below 2**53, so that z is a function of the
@@ -37,7 +37,7 @@ class View:
     """
 
     places: Coordinates
-    parting: Parting
+    parting: Partition
     centres: IntArray
     directions: IntArray | None
     shift: int
@@ -57,8 +57,8 @@ class View:
 
     @classmethod
     def of(
-        cls, places: Coordinates, parting: Parting, centres: FloatArray, directions: FloatArray | None = None
-    ) -> "View":
+        cls, places: Coordinates, parting: Partition, centres: FloatArray, directions: FloatArray | None = None
+    ) -> "CentredProjection":
         """The nearest exact view, centres and records from 0 to 1 in each column; one centre serves all classes."""
         middle = np.rint(np.atleast_2d(centres) * 2.0**PLACE_BITS).clip(0, 2**PLACE_BITS).astype(np.int32)
         middle = np.broadcast_to(middle, (parting.size, middle.shape[1])).copy()
@@ -115,19 +115,19 @@ class View:
         """Whether it looks at columns as the schema has them, and parts records by its target."""
         return columns_follow(self.places.columns, schema) and self.parting.follows(schema)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain content."""
         return {
-            "places": self.places.to_content(),
-            "parting": self.parting.to_content(),
+            "places": self.places.to_dict(),
+            "parting": self.parting.to_dict(),
             "centres": pack(self.centres),
             "directions": None if self.directions is None else pack(self.directions),
             "shift": self.shift,
         }
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "View":
-        """The view that `to_content` wrote."""
+    def from_dict(cls, content: Mapping[str, Any]) -> "CentredProjection":
+        """The view that `to_dict` wrote."""
         directions = content["directions"]
         return cls(
             coordinates_from_content(content["places"]),

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from sfumato.errors import BundleError
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.alignment import Frame, Upright
-from sfumato.trusted.feature_maps.scaled_columns import FloatArray, Places
+from sfumato.trusted.feature_maps.scaled_columns import FloatArray, ScaledColumns
 from sfumato.trusted.schema import Column
 
 
@@ -32,16 +32,18 @@ class Coordinates(Protocol):
     def __call__(self, batch: Batch) -> FloatArray:
         """The numbers of each record (size x records)."""
 
-    def to_content(self) -> Any:
+    def to_dict(self) -> Any:
         """Plain content."""
 
 
 def coordinates_from_content(content: Any) -> Coordinates:
-    """The coordinates that `to_content` wrote; places are a plain list of columns."""
+    """The coordinates that `to_dict` wrote; places are a plain list of columns."""
     if isinstance(content, list):
-        return Places.from_content(content)
+        return ScaledColumns.from_dict(content)
     match content.get("kind"):
         case "upright":
-            return Upright(Places.from_content(content["columns"]), Frame(**content["frame"]), content["moves_alone"])
+            return Upright(
+                ScaledColumns.from_dict(content["columns"]), Frame(**content["frame"]), content["moves_alone"]
+            )
         case other:
             raise BundleError(f"coordinates of kind {other!r} are not known to this version; update sfumato")

@@ -106,7 +106,7 @@ class Features:
     def _directions(self) -> FloatArray:
         return self.directions.astype(np.float64)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain content; a grid that several look-ups share is written once."""
         grids: dict[int, int] = {}
         listed: list[dict[str, Any]] = []
@@ -114,7 +114,7 @@ class Features:
             for grid in lookup.grids:
                 if id(grid) not in grids:
                     grids[id(grid)] = len(listed)
-                    listed.append(grid.to_content())
+                    listed.append(grid.to_dict())
         return {
             "grids": listed,
             "lookups": [
@@ -129,9 +129,9 @@ class Features:
         }
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Features":
-        """The features that `to_content` wrote."""
-        grids = [Grid.from_content(grid) for grid in content["grids"]]
+    def from_dict(cls, content: Mapping[str, Any]) -> "Features":
+        """The features that `to_dict` wrote."""
+        grids = [Grid.from_dict(grid) for grid in content["grids"]]
         lookups = tuple(
             Lookup(tuple(item["columns"]), tuple(grids[place] for place in item["grids"]), unpack(item["values"]))
             for item in content["lookups"]
@@ -160,14 +160,14 @@ class Softmax:
         p: FloatArray = weights / in_order(weights)
         return p
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain content."""
-        return {"features": self.features.to_content(), "coefficients": pack(self.coefficients)}
+        return {"features": self.features.to_dict(), "coefficients": pack(self.coefficients)}
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Softmax":
-        """The model that `to_content` wrote."""
-        return cls(Features.from_content(content["features"]), unpack(content["coefficients"]))
+    def from_dict(cls, content: Mapping[str, Any]) -> "Softmax":
+        """The model that `to_dict` wrote."""
+        return cls(Features.from_dict(content["features"]), unpack(content["coefficients"]))
 
 
 def in_order(terms: Sequence[FloatArray] | FloatArray) -> FloatArray:

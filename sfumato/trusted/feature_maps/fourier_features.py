@@ -22,7 +22,7 @@ _HIGHEST = 2**24
 
 
 @dataclass(frozen=True, eq=False)
-class Waves:
+class FourierFeatures:
     """(count, cos(2 pi f x_j), sin(2 pi f x_j) for every frequency f of every column j), scaled to norm 1.
 
     With m frequencies in all (columns x L) and the count's squared weight w:
@@ -45,7 +45,7 @@ class Waves:
             raise ValueError("waves need frequencies below 2**14 cycles for every column and a weight above 0")
 
     @classmethod
-    def of(cls, angular: FloatArray, weight: float) -> "Waves":
+    def of(cls, angular: FloatArray, weight: float) -> "FourierFeatures":
         """The waves of these frequencies, in radians over the range of a column."""
         units = np.rint(angular / (2 * np.pi) * 2**FREQUENCY_BITS)
         return cls(np.minimum(units, _HIGHEST).astype(np.int32), float(weight))
@@ -101,14 +101,14 @@ class Waves:
                 row += 2
         return Vectors(values, np.zeros(records, dtype=np.int64))
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `BoundedMap`."""
         return {"kind": "waves", "frequencies": pack(self.frequencies), "weight": self.weight}
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Waves":
-        """The waves that `to_content` wrote."""
+    def from_dict(cls, content: Mapping[str, Any]) -> "FourierFeatures":
+        """The waves that `to_dict` wrote."""
         return cls(unpack(content["frequencies"]), content["weight"])
 
 
-register_map("waves", Waves.from_content)
+register_map("waves", FourierFeatures.from_dict)

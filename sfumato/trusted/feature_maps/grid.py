@@ -111,11 +111,11 @@ class Grid:
         first = np.flatnonzero(np.diff(cells, prepend=-1))
         return Grid(tuple(np.array(self.starts)[first].tolist()), tuple(cells[first].tolist()), self.codes)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain lists."""
         return {"starts": list(self.starts), "cells": list(self.cells), "codes": self.codes}
 
     @classmethod
-    def from_content(cls, content: dict[str, Any]) -> "Grid":
-        """The grid that `to_content` wrote."""
+    def from_dict(cls, content: dict[str, Any]) -> "Grid":
+        """The grid that `to_dict` wrote."""
         return cls(tuple(content["starts"]), tuple(content["cells"]), content["codes"])

@@ -87,12 +87,12 @@ class Leaves:
         """See `BoundedMap`."""
         return Vectors(np.full((1, places.shape[1]), float(UNIT)), self.leaf(places))
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `BoundedMap`."""
         return {
             "kind": "leaves",
             "tree": {
-                "rule": self.rule.to_content(),
+                "rule": self.rule.to_dict(),
                 "roots": pack(self.roots),
                 "directions": pack(self.directions),
                 "thresholds": self.thresholds.tolist(),
@@ -102,8 +102,8 @@ class Leaves:
         }
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Leaves":
-        """The leaves that `to_content` wrote."""
+    def from_dict(cls, content: Mapping[str, Any]) -> "Leaves":
+        """The leaves that `to_dict` wrote."""
         tree = content["tree"]
         thresholds = np.array(tree["thresholds"], dtype=np.float64)
         rule = parting_from_content(tree["rule"])
@@ -113,4 +113,4 @@ class Leaves:
         return cls(rule, unpack(tree["roots"]), unpack(tree["directions"]), thresholds, *ways)
 
 
-register_map("leaves", Leaves.from_content)
+register_map("leaves", Leaves.from_dict)

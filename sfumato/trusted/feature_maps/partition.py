@@ -18,7 +18,7 @@ from sfumato.trusted.schema import Schema
 ClassArray = NDArray[np.int64]
 
 
-class Parting(Protocol):
+class Partition(Protocol):
     """A public map from a record to one of `size` classes."""
 
     @property
@@ -35,7 +35,7 @@ class Parting(Protocol):
     def follows(self, schema: Schema) -> bool:
         """Whether its target, if it has one, is the schema's, and its classes are the codes of it."""
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain content; `kind` names the class."""
 
 
@@ -47,15 +47,15 @@ class ByTarget:
     size: int
 
     def __call__(self, batch: Batch, places: FloatArray) -> ClassArray:  # noqa: ARG002
-        """See `Parting`."""
+        """See `Partition`."""
         return batch.codes[self.target].astype(np.int64)
 
     def follows(self, schema: Schema) -> bool:
-        """See `Parting`."""
+        """See `Partition`."""
         return self.target == schema.target and self.size == codes_of(schema[self.target]).size
 
-    def to_content(self) -> dict[str, Any]:
-        """See `Parting`."""
+    def to_dict(self) -> dict[str, Any]:
+        """See `Partition`."""
         return {"kind": "by target", "target": self.target, "size": self.size}
 
 
@@ -67,15 +67,15 @@ class Together:
     target = None
 
     def __call__(self, batch: Batch, places: FloatArray) -> ClassArray:  # noqa: ARG002
-        """See `Parting`."""
+        """See `Partition`."""
         return np.zeros(batch.rows, dtype=np.int64)
 
     def follows(self, schema: Schema) -> bool:  # noqa: ARG002
-        """See `Parting`."""
+        """See `Partition`."""
         return True
 
-    def to_content(self) -> dict[str, Any]:
-        """See `Parting`."""
+    def to_dict(self) -> dict[str, Any]:
+        """See `Partition`."""
         return {"kind": "together"}
 
 
@@ -94,11 +94,11 @@ class ByRule:
 
     @property
     def size(self) -> int:
-        """See `Parting`."""
+        """See `Partition`."""
         return len(self.whitenings)
 
     def __call__(self, batch: Batch, places: FloatArray) -> ClassArray:
-        """See `Parting`."""
+        """See `Partition`."""
         if self.size == 1:
             return np.zeros(batch.rows, dtype=np.int64)
         far = np.empty((self.size, batch.rows))
@@ -109,26 +109,26 @@ class ByRule:
         return nearest
 
     def follows(self, schema: Schema) -> bool:  # noqa: ARG002
-        """See `Parting`."""
+        """See `Partition`."""
         return True
 
-    def to_content(self) -> dict[str, Any]:
-        """See `Parting`."""
+    def to_dict(self) -> dict[str, Any]:
+        """See `Partition`."""
         return {
             "kind": "by rule",
-            "whitenings": [whitening.to_content() for whitening in self.whitenings],
+            "whitenings": [whitening.to_dict() for whitening in self.whitenings],
             "offsets": list(self.offsets),
         }
 
 
-def parting_from_content(content: Mapping[str, Any]) -> Parting:
-    """The parting that `to_content` wrote."""
+def parting_from_content(content: Mapping[str, Any]) -> Partition:
+    """The parting that `to_dict` wrote."""
     match content.get("kind"):
         case "by target":
             return ByTarget(content["target"], content["size"])
         case "together":
             return Together()
         case "by rule":
-            return ByRule(tuple(map(Whitening.from_content, content["whitenings"])), tuple(content["offsets"]))
+            return ByRule(tuple(map(Whitening.from_dict, content["whitenings"])), tuple(content["offsets"]))
         case other:
             raise BundleError(f"a parting of kind {other!r} is not known to this version; update sfumato")

@@ -19,7 +19,7 @@ _HIGHEST = 15.0
 
 
 @dataclass(frozen=True, eq=False)
-class Damping:
+class RadialWeight:
     """kappa(t) = sum of coefficient exp(-rate t), t = |z|^2 >= 0.
 
     On a record kappa is read off `nodes` by straight lines between t + 2**start = 2**e (1 + i/64): the exponent and the
@@ -37,7 +37,7 @@ class Damping:
             raise ValueError("a damping needs a coefficient for every rate and a node for every part of its range")
 
     @classmethod
-    def of(cls, rates: Sequence[float], coefficients: Sequence[float], dimension: int) -> "Damping":
+    def of(cls, rates: Sequence[float], coefficients: Sequence[float], dimension: int) -> "RadialWeight":
         """The damping of these exponentials; from t = 200,000 times the dimension on it is nothing."""
         start = math.floor(math.log2(dimension)) - 2
         octave, place = np.divmod(np.arange(_OCTAVES * _PER_OCTAVE + 1), _PER_OCTAVE)
@@ -57,7 +57,7 @@ class Damping:
         kappa: FloatArray = (low + (high - low) * (where - left)) / _UNIT
         return kappa
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain content."""
         return {
             "rates": list(self.rates),
@@ -67,8 +67,8 @@ class Damping:
         }
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Damping":
-        """The damping that `to_content` wrote."""
+    def from_dict(cls, content: Mapping[str, Any]) -> "RadialWeight":
+        """The damping that `to_dict` wrote."""
         return cls(
             tuple(content["rates"]), tuple(content["coefficients"]), int(content["start"]), unpack(content["nodes"])
         )

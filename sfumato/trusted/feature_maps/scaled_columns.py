@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from sfumato.trusted.encoding import Batch, Measured
+from sfumato.trusted.encoding import Batch, NumericCodec
 from sfumato.trusted.encoding.codes import codes_of
 from sfumato.trusted.schema import Column, DateColumn, DatetimeColumn, IntegerColumn, NumberColumn, Schema
 
@@ -25,7 +25,7 @@ def columns_follow(columns: Mapping[str, Column], schema: Schema) -> bool:
 
 
 @dataclass(frozen=True)
-class Places:
+class ScaledColumns:
     """The place of each named column's value on its scale, from 0 to 2**21, as the schema fixes it.
 
     A missing value has no place: the columns must not allow one, so that every code has a place.
@@ -39,7 +39,7 @@ class Places:
                 raise ValueError(f"column {name!r} has values without a place on a scale")
 
     @classmethod
-    def of(cls, columns: Mapping[str, Column], names: Sequence[str]) -> "Places":
+    def of(cls, columns: Mapping[str, Column], names: Sequence[str]) -> "ScaledColumns":
         """The places of some of a schema's columns."""
         return cls({name: columns[name] for name in names})
 
@@ -59,10 +59,12 @@ class Places:
         return "records"
 
     @cached_property
-    def scales(self) -> dict[str, Measured]:
+    def scales(self) -> dict[str, NumericCodec]:
         """The scale of each column. Like columns share one."""
         shared = {column: codes_of(column) for column in dict.fromkeys(self.columns.values())}
-        return {name: scale for name, column in self.columns.items() if isinstance(scale := shared[column], Measured)}
+        return {
+            name: scale for name, column in self.columns.items() if isinstance(scale := shared[column], NumericCodec)
+        }
 
     @cached_property
     def _tables(self) -> dict[str, FloatArray]:
@@ -77,7 +79,7 @@ class Places:
             table.take(batch.codes[name], out=row, mode="clip")
         return places
 
-    def to_content(self) -> list[dict[str, Any]]:
+    def to_dict(self) -> list[dict[str, Any]]:
         """Plain content: the columns as the schema has them."""
         return [
             {"name": name, "column": column.model_dump(mode="json", exclude_defaults=True)}
@@ -85,6 +87,6 @@ class Places:
         ]
 
     @classmethod
-    def from_content(cls, content: Sequence[Mapping[str, Any]]) -> "Places":
-        """The places that `to_content` wrote."""
+    def from_dict(cls, content: Sequence[Mapping[str, Any]]) -> "ScaledColumns":
+        """The places that `to_dict` wrote."""
         return cls({item["name"]: _COLUMN.validate_python(item["column"]) for item in content})

@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato.trusted.feature_maps.bounded_map import UNIT, FloatArray, Vectors, amplitude, register_map, triangle, whole
 from sfumato.trusted.feature_maps.features import in_order
-from sfumato.trusted.feature_maps.radial_weight import Damping
+from sfumato.trusted.feature_maps.radial_weight import RadialWeight
 from sfumato.trusted.feature_maps.whitening import Whitening
 from sfumato.trusted.fixed_point import A_HAIR_LESS
 
@@ -32,7 +32,7 @@ class Hampel:
     """
 
     whitening: Whitening
-    damping: Damping
+    damping: RadialWeight
     w: float
     a: float
     b: float
@@ -94,21 +94,21 @@ class Hampel:
         values[-1] = self.e / math.sqrt(d) * scaled * (t - self.c * d)
         return Vectors(whole(values), np.zeros(z.shape[1], dtype=np.int64))
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `BoundedMap`."""
         weights = {name: getattr(self, name) for name in ("w", "a", "b", "e", "c")}
         return {
             "kind": "hampel",
-            "whitening": self.whitening.to_content(),
-            "damping": self.damping.to_content(),
+            "whitening": self.whitening.to_dict(),
+            "damping": self.damping.to_dict(),
             **weights,
         }
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Hampel":
-        """The map that `to_content` wrote."""
+    def from_dict(cls, content: Mapping[str, Any]) -> "Hampel":
+        """The map that `to_dict` wrote."""
         weights = [content[name] for name in ("w", "a", "b", "e", "c")]
-        return cls(Whitening.from_content(content["whitening"]), Damping.from_content(content["damping"]), *weights)
+        return cls(Whitening.from_dict(content["whitening"]), RadialWeight.from_dict(content["damping"]), *weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class Lift:
     """
 
     whitening: Whitening
-    damping: Damping
+    damping: RadialWeight
     h: float
 
     name = "scores"
@@ -170,20 +170,20 @@ class Lift:
         second *= scaled
         return Vectors(whole(values), np.zeros(z.shape[1], dtype=np.int64))
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `BoundedMap`."""
         return {
             "kind": "lift",
-            "whitening": self.whitening.to_content(),
-            "damping": self.damping.to_content(),
+            "whitening": self.whitening.to_dict(),
+            "damping": self.damping.to_dict(),
             "h": self.h,
         }
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Lift":
-        """The map that `to_content` wrote."""
-        return cls(Whitening.from_content(content["whitening"]), Damping.from_content(content["damping"]), content["h"])
+    def from_dict(cls, content: Mapping[str, Any]) -> "Lift":
+        """The map that `to_dict` wrote."""
+        return cls(Whitening.from_dict(content["whitening"]), RadialWeight.from_dict(content["damping"]), content["h"])
 
 
-register_map("hampel", Hampel.from_content)
-register_map("lift", Lift.from_content)
+register_map("hampel", Hampel.from_dict)
+register_map("lift", Lift.from_dict)

@@ -84,14 +84,14 @@ class Shells:
         values *= (factor * (amplitude(self.width) * A_HAIR_LESS / (1 + self.g)))[:, None]
         return Vectors(whole(values), shell)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `BoundedMap`."""
-        return {"kind": "shells", "whitening": self.whitening.to_content(), "edges": list(self.edges), "g": self.g}
+        return {"kind": "shells", "whitening": self.whitening.to_dict(), "edges": list(self.edges), "g": self.g}
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Shells":
-        """The map that `to_content` wrote."""
-        return cls(Whitening.from_content(content["whitening"]), tuple(content["edges"]), content["g"])
+    def from_dict(cls, content: Mapping[str, Any]) -> "Shells":
+        """The map that `to_dict` wrote."""
+        return cls(Whitening.from_dict(content["whitening"]), tuple(content["edges"]), content["g"])
 
 
-register_map("shells", Shells.from_content)
+register_map("shells", Shells.from_dict)

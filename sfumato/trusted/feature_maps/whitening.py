@@ -72,11 +72,11 @@ class Whitening:
         """The centre, from 0 to 1."""
         return self.centre.astype(np.float64) * 2.0**-PLACE_BITS
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain content."""
         return {"centre": self.centre.tolist(), "matrix": pack(self.matrix), "shift": self.shift}
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Whitening":
-        """The map that `to_content` wrote."""
+    def from_dict(cls, content: Mapping[str, Any]) -> "Whitening":
+        """The map that `to_dict` wrote."""
         return cls(np.array(content["centre"], dtype=np.int32), unpack(content["matrix"]), int(content["shift"]))

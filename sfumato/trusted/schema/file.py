@@ -27,12 +27,12 @@ def parse_schema(text: str, where: str) -> Schema:
         content = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise SchemaError(f"{where}: is not YAML: {' '.join(str(error).split())}") from None
-    return Schema.from_content(content, where, partial(_line_of, root))
+    return Schema.from_dict(content, where, partial(_line_of, root))
 
 
 def write_schema(schema: Schema) -> str:
     """The YAML file that `parse_schema` reads back to an equal schema."""
-    return yaml.safe_dump(schema.to_content(), sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+    return yaml.safe_dump(schema.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
 
 
 def _refuse_repeated_keys(node: yaml.Node | None, where: str) -> None:

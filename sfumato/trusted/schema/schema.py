@@ -366,7 +366,7 @@ class Schema(_Part):
         return parse_schema(text, where)
 
     @classmethod
-    def from_content(cls, content: object, where: str = "schema", line_of: LineOf = lambda _: None) -> Self:
+    def from_dict(cls, content: object, where: str = "schema", line_of: LineOf = lambda _: None) -> Self:
         """The schema of plain lists and dictionaries; `line_of` tells errors in which line of a file a key stands."""
         if not isinstance(content, dict):
             raise SchemaError(f"{where}: is empty or not a mapping; begin with `sfumato: 1`, `name:` and `columns:`")
@@ -375,7 +375,7 @@ class Schema(_Part):
         except ValidationError as error:
             raise SchemaError(explain(error, where, content, line_of)) from None
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain lists and dictionaries, as in a JSON file; defaults are left out."""
         return self.model_dump(mode="json", exclude_defaults=True)
 

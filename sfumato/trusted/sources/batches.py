@@ -13,7 +13,7 @@ import pyarrow as pa
 from threadpoolctl import ThreadpoolController
 
 from sfumato.trusted.encoding import Batch, Encoder, Header
-from sfumato.trusted.redaction import discreet
+from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources.source import IntArray
 from sfumato.trusted.statistics import Statistic, size_of
@@ -63,7 +63,7 @@ class StreamSource:
         self._encoder = Encoder(schema)
         self._read = read
 
-    @discreet
+    @redact_errors
     def sum(self, statistic: Statistic) -> IntArray:
         """See `Source`."""
         return sum_of(statistic, self._encoded(statistic.columns))

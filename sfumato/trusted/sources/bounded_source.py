@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from sfumato.trusted.encoding import Batch, Header
-from sfumato.trusted.redaction import discreet
+from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema, Unit
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
-from sfumato.trusted.sources.contribution_bounding import BINS, TICKET, IntArray, Lottery
+from sfumato.trusted.sources.contribution_bounding import BINS, TICKET, ContributionBounding, IntArray
 from sfumato.trusted.statistics import Statistic
 
 _IN_MEMORY = 1 << 22  # bytes of a bin; what is more goes to disk
@@ -39,18 +39,18 @@ class Readable(Protocol):
         """See `Source`."""
 
 
-class PeopleSource:
-    """At most `unit.records` records of each person, chosen by lot: see `lottery`."""
+class ContributionBoundedSource:
+    """At most `unit.records` records of each person, chosen by lot: see `contribution_bounding`."""
 
     def __init__(self, source: Readable, schema: Schema, unit: Unit, key: bytes) -> None:
         self.header = source.header
         self.unit = unit
         self._source = source
         self._names = tuple(schema.by_name)
-        self._lottery = Lottery(schema, unit, key)
+        self._bounding = ContributionBounding(schema, unit, key)
         self._open = ExitStack()
 
-    @discreet
+    @redact_errors
     def sum(self, statistic: Statistic) -> IntArray:
         """See `Source`."""
         return sum_of(statistic, ((batch,) for batch in self.batches(statistic.columns)))
@@ -71,7 +71,7 @@ class PeopleSource:
     def _kept(self) -> IO[bytes]:
         """The kept records, as codes alone."""
         file = _file(self._open, BINS * _IN_MEMORY)
-        layout = pa.schema(list(self._lottery.layout)[len(TICKET) :])
+        layout = pa.schema(list(self._bounding.layout)[len(TICKET) :])
         with ExitStack() as binned, pyarrow.ipc.new_stream(file, layout) as writer:
             waiting = layout.empty_table()
             for tickets in self._binned(binned):
@@ -86,9 +86,9 @@ class PeopleSource:
         """The tickets of all records, a file for each bin of persons."""
         files = [_file(open_, _IN_MEMORY) for _ in range(BINS)]
         with ExitStack() as writing:
-            bins = [writing.enter_context(pyarrow.ipc.new_stream(file, self._lottery.layout)) for file in files]
-            for records in self._source.records(self._lottery.columns):
-                tickets = self._lottery.draw(records).sort_by("bin")
+            bins = [writing.enter_context(pyarrow.ipc.new_stream(file, self._bounding.layout)) for file in files]
+            for records in self._source.records(self._bounding.columns):
+                tickets = self._bounding.draw(records).sort_by("bin")
                 ends = np.searchsorted(tickets.column("bin").to_numpy(), np.arange(BINS), side="right")
                 for writer, (start, end) in zip(bins, pairwise((0, *ends)), strict=True):
                     writer.write_batch(tickets.slice(start, end - start))
@@ -96,10 +96,10 @@ class PeopleSource:
 
     def _winners(self, tickets: IO[bytes]) -> pa.Table:
         """Those of a bin, which must fit into memory."""
-        layout = self._lottery.layout
+        layout = self._bounding.layout
         together = pa.Table.from_batches(_read(tickets), layout).combine_chunks()
         tickets.close()
-        return pa.Table.from_batches(map(self._lottery.kept, together.to_batches()), layout)
+        return pa.Table.from_batches(map(self._bounding.kept, together.to_batches()), layout)
 
 
 def _file(open_: ExitStack, in_memory: int) -> IO[bytes]:

@@ -31,7 +31,7 @@ NUMBERS = ("first", "second", "third")  # two of all columns but the target, the
 TICKET = (("person", pa.large_binary()), ("bin", pa.uint8()), *((name, pa.int64()) for name in NUMBERS))
 
 
-class Lottery:
+class ContributionBounding:
     """Records of a schema drawn by person. A record that names nobody counts for nobody and is left out.
 
     A record's numbers are random multilinear functions of its codes, begun anew for each person, with their bits mixed;

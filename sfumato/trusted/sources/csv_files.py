@@ -17,12 +17,12 @@ import pyarrow.csv
 
 from sfumato.errors import DataError
 from sfumato.trusted.sources.csv_records import RecordStream
-from sfumato.trusted.sources.locations import Place
+from sfumato.trusted.sources.locations import Location
 
 _RETURN = "\u0100"  # a character that no byte is
 
 
-def names_in(file: Place, delimiter: str) -> list[str]:
+def names_in(file: Location, delimiter: str) -> list[str]:
     """The names in the header line."""
     try:
         with file.stream() as stream:
@@ -36,7 +36,7 @@ def _names(header: bytes, delimiter: str) -> list[str]:
     return next(csv.reader(text, delimiter=delimiter), [])
 
 
-def parts_of(file: Place, delimiter: str, names: tuple[str, ...]) -> Iterator[Iterator[pa.RecordBatch]]:
+def parts_of(file: Location, delimiter: str, names: tuple[str, ...]) -> Iterator[Iterator[pa.RecordBatch]]:
     """The records, with the named columns as bytes, in parts that can be parsed side by side.
 
     An empty field is a null. A line with more or fewer fields than the header is no record.

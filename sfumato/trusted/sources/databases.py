@@ -144,7 +144,7 @@ def _connected(
 def _quietly(work: Callable[[], R], message: str) -> R:
     """Replace any error of a driver by our own.
 
-    A driver quotes addresses and rows. As in `discreet`, ours is raised where it has no context.
+    A driver quotes addresses and rows. As in `redact_errors`, ours is raised where it has no context.
     """
     try:
         return work()

@@ -16,7 +16,7 @@ from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import csv_files
 from sfumato.trusted.sources.batches import Parts, StreamSource, alone, cores, rows_at_once
-from sfumato.trusted.sources.locations import Place
+from sfumato.trusted.sources.locations import Location
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _DECLARING = ("parquet", "arrow", "orc")  # formats whose files declare the types of their columns
@@ -24,7 +24,7 @@ _DECLARING = ("parquet", "arrow", "orc")  # formats whose files declare the type
 
 def of_path(path: str | Path, schema: Schema) -> StreamSource:
     """The source of a file, or of all files in a folder in the order of their names, here or in the cloud."""
-    files = _listed(Place.of(path))
+    files = _listed(Location.of(path))
     kinds = {_kind(file) for file in files}
     if len(kinds) > 1:
         raise DataError(f"{path} mixes {' and '.join(sorted(kinds))} files; put one kind into a folder")
@@ -33,7 +33,7 @@ def of_path(path: str | Path, schema: Schema) -> StreamSource:
 
 def header_types(path: str | Path) -> dict[str, pa.DataType]:
     """The columns of a file, or of the first file of a folder, with their declared types; CSV declares none."""
-    file = _listed(Place.of(path))[0]
+    file = _listed(Location.of(path))[0]
     if _kind(file) == "CSV":
         return dict.fromkeys(csv_files.names_in(file, _DELIMITERS[file.suffix]), pa.null())
     return {field.name: field.type for field in _parquet(file).storage}
@@ -62,7 +62,7 @@ def _declares_types(dataset: pyarrow.dataset.Dataset) -> bool:
     return getattr(getattr(dataset, "format", None), "default_extname", "") in _DECLARING
 
 
-def _listed(place: Place) -> list[Place]:
+def _listed(place: Location) -> list[Location]:
     """The file itself, or the readable files below a folder."""
     found = place.files
     files = [file for file in found if file == place or file.suffix in (".parquet", *_DELIMITERS)]
@@ -71,7 +71,7 @@ def _listed(place: Place) -> list[Place]:
     return files
 
 
-def _kind(file: Place) -> str:
+def _kind(file: Location) -> str:
     if file.suffix in _DELIMITERS:
         return "CSV"
     if file.suffix == ".parquet":
@@ -84,12 +84,12 @@ def _kind(file: Place) -> str:
 class _Parquet(NamedTuple):
     """A file, the types that it declares, and how many row groups it has."""
 
-    file: Place
+    file: Location
     storage: pa.Schema
     groups: int
 
 
-def _of_parquet(files: list[Place], schema: Schema) -> StreamSource:
+def _of_parquet(files: list[Location], schema: Schema) -> StreamSource:
     stored = [_parquet(file) for file in files]
     for file, storage, _ in stored:
         check_columns(storage.names, schema, str(file))
@@ -97,7 +97,7 @@ def _of_parquet(files: list[Place], schema: Schema) -> StreamSource:
     return StreamSource(header_of_arrow(stored[0].storage, schema), schema, partial(_read_parquet, stored))
 
 
-def _parquet(file: Place) -> _Parquet:
+def _parquet(file: Location) -> _Parquet:
     try:
         with _open_parquet(file) as opened:
             return _Parquet(file, opened.schema_arrow, opened.num_row_groups)
@@ -105,7 +105,7 @@ def _parquet(file: Place) -> _Parquet:
         raise DataError(f"{file} cannot be read as Parquet ({type(error).__name__}); check the file") from None
 
 
-def _open_parquet(file: Place, **how: Any) -> pyarrow.parquet.ParquetFile:
+def _open_parquet(file: Location, **how: Any) -> pyarrow.parquet.ParquetFile:
     """Moments of 96 bits, as Spark once wrote them, are read as microseconds: nanoseconds end in the year 2262."""
     return pyarrow.parquet.ParquetFile(file.path, filesystem=file.system, coerce_int96_timestamp_unit="us", **how)
 
@@ -132,7 +132,7 @@ def _batches(stored: _Parquet, names: tuple[str, ...], group: int | None = None)
         )
 
 
-def _of_csv(files: list[Place], schema: Schema) -> StreamSource:
+def _of_csv(files: list[Location], schema: Schema) -> StreamSource:
     """Every field is read as bytes and understood by the schema: no type is guessed from the rows."""
     headers = [csv_files.names_in(file, _DELIMITERS[file.suffix]) for file in files]
     for file, names in zip(files, headers, strict=True):
@@ -141,5 +141,5 @@ def _of_csv(files: list[Place], schema: Schema) -> StreamSource:
     return StreamSource(header_of_arrow(untyped, schema), schema, partial(_read_csv, files))
 
 
-def _read_csv(files: list[Place], names: tuple[str, ...]) -> Parts:
+def _read_csv(files: list[Location], names: tuple[str, ...]) -> Parts:
     return chain.from_iterable(csv_files.parts_of(file, _DELIMITERS[file.suffix], names) for file in files)

@@ -63,14 +63,14 @@ def shown(address: str) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A file or a folder."""
 
     system: pyarrow.fs.FileSystem
     path: str
 
     @classmethod
-    def of(cls, where: str | Path) -> "Place":
+    def of(cls, where: str | Path) -> "Location":
         """The place at a path or an address."""
         if not is_address(where):
             refuse_strange(where)
@@ -92,7 +92,7 @@ class Place:
         return PurePosixPath(PurePosixPath(self.path).name.lower().removesuffix(".gz")).suffix
 
     @property
-    def files(self) -> list["Place"]:
+    def files(self) -> list["Location"]:
         """The file itself, or all files below the folder by name; a leading dot or underscore hides, as in Spark."""
         try:
             found = self.system.get_file_info(self.path)
@@ -104,7 +104,7 @@ class Place:
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{self} cannot be listed ({type(error).__name__}); check it and your rights") from None
         paths = sorted(info.path for info in below if info.type == pyarrow.fs.FileType.File)
-        return [Place(self.system, path) for path in paths if not self._hides(path)]
+        return [Location(self.system, path) for path in paths if not self._hides(path)]
 
     def _hides(self, path: str) -> bool:
         below = PurePosixPath(path).parts[len(PurePosixPath(self.path).parts) :]

@@ -11,7 +11,7 @@ from sfumato.trusted.encoding import Batch, Encoder
 from sfumato.trusted.encoding.frames import empty, header_of, to_arrow
 from sfumato.trusted.encoding.header import check_storage
 from sfumato.trusted.encoding.inference import check_inferred
-from sfumato.trusted.redaction import discreet
+from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
 from sfumato.trusted.sources.source import IntArray
@@ -53,7 +53,7 @@ class MemorySource:
     def _codes(self) -> list[dict[str, Any]]:
         return [{} for _ in self._records]
 
-    @discreet
+    @redact_errors
     def sum(self, statistic: Statistic) -> IntArray:
         """See `Source`."""
         return sum_of(statistic, ((batch,) for batch in self.batches(statistic.columns)))

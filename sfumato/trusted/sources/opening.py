@@ -10,7 +10,7 @@ from sfumato.trusted.encoding.frames import kind_of
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import array_files, files, spark
 from sfumato.trusted.sources.batches import StreamSource
-from sfumato.trusted.sources.bounded_source import PeopleSource
+from sfumato.trusted.sources.bounded_source import ContributionBoundedSource
 from sfumato.trusted.sources.databases import Database, of_database
 from sfumato.trusted.sources.memory import MemorySource
 from sfumato.trusted.sources.source import Source
@@ -31,7 +31,7 @@ def open_source(data: object, schema: Schema, key: bytes | None = None, *, decla
     if spark.is_frame(data):
         return spark.SparkSource(data, schema, key)
     source = _local(data, schema, declared)
-    return PeopleSource(source, schema, schema.unit, key) if schema.unit else source
+    return ContributionBoundedSource(source, schema, schema.unit, key) if schema.unit else source
 
 
 def _local(data: object, schema: Schema, declared: bool) -> StreamSource | MemorySource:

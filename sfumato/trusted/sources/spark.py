@@ -19,11 +19,11 @@ import pyarrow as pa
 from sfumato.errors import DataError
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.encoding.header import check_columns, check_storage, header_of_arrow
-from sfumato.trusted.redaction import discreet
+from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema, Unit
 from sfumato.trusted.sources import spark_workers as workers
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE
-from sfumato.trusted.sources.contribution_bounding import NUMBERS, Lottery, code_name
+from sfumato.trusted.sources.contribution_bounding import NUMBERS, ContributionBounding, code_name
 from sfumato.trusted.sources.source import IntArray
 from sfumato.trusted.sources.spark_session import adaptive_cache, check_workers, collected, mapped, silent
 from sfumato.trusted.sources.spark_workers import PIECE, PIECES, plain_name
@@ -43,7 +43,8 @@ def is_frame(data: object) -> bool:
 class SparkSource:
     """The records of a Spark frame, which must be the same whenever the frame is read.
 
-    Where the schema has a `unit`, the records that count are chosen by lot, see `lottery`, and kept as codes in memory
+    Where the schema has a `unit`, the records that count are chosen by lot, see `contribution_bounding`, and kept as
+    codes in memory
     and on disks of the workers until `close`. What gets lost of them is chosen anew, and is the same.
 
     Nothing of ours quotes a row in Spark's logs. What a user's own session logs of an expression in the frame that
@@ -55,27 +56,27 @@ class SparkSource:
         check_workers(frame.sparkSession)
         self.header = header_of_arrow(storage, schema)
         self.unit = schema.unit
-        text = json.dumps(schema.to_content())
+        text = json.dumps(schema.to_dict())
         self._columns = {name: plain_name(place) for place, name in enumerate(frame.columns)}
         self._records = frame.toDF(*map(plain_name, range(len(frame.columns))))
         self._read: Callable[[tuple[str, ...], pa.RecordBatch], Batch] = partial(workers.from_storage, text)
         if schema.unit:
             work = partial(workers.drawn, text, key)
-            lottery = Lottery(schema, schema.unit, key)
-            read = self._records.select([self._columns[name] for name in lottery.columns])
-            tickets = mapped(read, work, workers.ticket_layout(lottery.layout))
+            bounding = ContributionBounding(schema, schema.unit, key)
+            read = self._records.select([self._columns[name] for name in bounding.columns])
+            tickets = mapped(read, work, workers.ticket_layout(bounding.layout))
             self._columns = {name: code_name(place) for place, name in enumerate(schema.by_name)}
             self._records = _chosen(tickets, schema.unit).select(list(self._columns.values()))
             self._read = workers.from_codes
 
-    @discreet
+    @redact_errors
     def sum(self, statistic: Statistic) -> IntArray:
         """See `Source`. One pass over the frame.
 
         How it is done depends on the length of the sum alone, which is public: a long one is cut into pieces, and
         workers add up those of the same place.
         """
-        text = json.dumps(statistic.to_content())
+        text = json.dumps(statistic.to_dict())
         work = partial(workers.summed, text, partial(self._read, statistic.columns))
         pieces = mapped(self._select(statistic.columns).coalesce(MOST_PARTS), work, PIECES)
         total = np.zeros(size_of(statistic), dtype=np.int64)
@@ -100,7 +101,7 @@ class SparkSource:
             with suppress(Exception), silent():  # a session that has ended keeps nothing
                 self._records.unpersist()
 
-    @discreet
+    @redact_errors
     def _codes(self, names: tuple[str, ...]) -> pa.Table:
         work = partial(workers.encoded, partial(self._read, names))
         return collected(mapped(self._select(names), work, workers.codes_layout(len(names))))

@@ -74,15 +74,15 @@ def _of_parquet(spark: Any, paths: list[str]) -> Any:
 
 def _of_csv(spark: Any, paths: list[str], schema: Schema) -> Any:
     """Every field as text: no type is guessed from the rows. Files whose header lines agree are read together."""
-    alike = defaultdict(list)
+    approx_equal = defaultdict(list)
     for path in paths:
         first = _csv_reader(spark, path).csv(_literal(path)).first()
         names = tuple(name or "" for name in first or ())
         check_columns(names, schema, path)
-        alike[names, _suffix(path)].append(path)
+        approx_equal[names, _suffix(path)].append(path)
     read = set(schema.read)
-    order = [name for name in next(iter(alike))[0] if name in read]
-    frames = (_of_header(spark, paths, names, order) for (names, _), paths in alike.items())
+    order = [name for name in next(iter(approx_equal))[0] if name in read]
+    frames = (_of_header(spark, paths, names, order) for (names, _), paths in approx_equal.items())
     return reduce(lambda one, other: one.union(other), frames)
 
 

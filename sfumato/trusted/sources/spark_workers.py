@@ -14,12 +14,12 @@ import pyarrow as pa
 
 from sfumato._version import __version__
 from sfumato.trusted.encoding import Batch, Encoder
-from sfumato.trusted.redaction import discreet
+from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources.batches import sum_of
-from sfumato.trusted.sources.contribution_bounding import Lottery
+from sfumato.trusted.sources.contribution_bounding import ContributionBounding
 from sfumato.trusted.sources.source import IntArray
-from sfumato.trusted.statistics import Statistic, statistic_from_content
+from sfumato.trusted.statistics import Statistic, statistic_from_dict
 
 P = ParamSpec("P")
 Records = Iterator[pa.RecordBatch]
@@ -31,12 +31,12 @@ VERSIONS = pa.schema([("python", pa.string()), ("sfumato", pa.string())])
 
 
 def quietly(work: Callable[P, Records]) -> Callable[P, Records]:
-    """`discreet` for what yields batches."""
+    """`redact_errors` for what yields batches."""
 
     @functools.wraps(work)
     def quiet(*args: P.args, **kwargs: P.kwargs) -> Records:
         batches = work(*args, **kwargs)
-        step = discreet(lambda: next(batches, None))
+        step = redact_errors(lambda: next(batches, None))
         while (batch := step()) is not None:
             yield batch
 
@@ -65,10 +65,10 @@ def encoded(read: Reading, records: Records) -> Records:
 
 @quietly
 def drawn(schema: str, key: bytes, records: Records) -> Records:
-    """The tickets of all records that may count for their persons: see `lottery`."""
-    lottery = _lottery(schema, key)
+    """The tickets of all records that may count for their persons: see `contribution_bounding`."""
+    bounding = _bounding(schema, key)
     for batch in records:
-        tickets = lottery.draw(batch.rename_columns(list(lottery.columns)))
+        tickets = bounding.draw(batch.rename_columns(list(bounding.columns)))
         yield tickets.select(ticket_layout(tickets.schema).names).cast(ticket_layout(tickets.schema))
 
 
@@ -128,7 +128,7 @@ def _pieces(sums: Mapping[int, IntArray]) -> pa.RecordBatch:
 
 @functools.lru_cache(maxsize=4)
 def _schema(text: str) -> Schema:
-    return Schema.from_content(json.loads(text))
+    return Schema.from_dict(json.loads(text))
 
 
 @functools.lru_cache(maxsize=4)
@@ -138,11 +138,11 @@ def _encoder(schema: str) -> Encoder:
 
 @functools.lru_cache(maxsize=4)
 def _statistic(text: str) -> Statistic:
-    return statistic_from_content(json.loads(text))
+    return statistic_from_dict(json.loads(text))
 
 
 @functools.lru_cache(maxsize=1)
-def _lottery(schema: str, key: bytes) -> Lottery:
+def _bounding(schema: str, key: bytes) -> ContributionBounding:
     people = _schema(schema)
     assert people.unit is not None  # noqa: S101 - tickets are drawn by person, and for nothing else
-    return Lottery(people, people.unit, key)
+    return ContributionBounding(people, people.unit, key)

@@ -6,26 +6,26 @@ A statistic is a frozen public value: what is asked, never what is answered.
 from sfumato.trusted.statistics.at_bounds import AtBounds
 from sfumato.trusted.statistics.cells import Cells
 from sfumato.trusted.statistics.class_sums import ClassSums
-from sfumato.trusted.statistics.clipped_sums import RowSums
-from sfumato.trusted.statistics.distance_histogram import Distances
+from sfumato.trusted.statistics.clipped_sums import ClippedSums
+from sfumato.trusted.statistics.distance_histogram import DistanceHistogram
 from sfumato.trusted.statistics.gradient import Gradient
 from sfumato.trusted.statistics.scatter import Scatter
 from sfumato.trusted.statistics.slices import Slices
 from sfumato.trusted.statistics.stacked import Stacked
-from sfumato.trusted.statistics.statistic import Block, Statistic, size_of, statistic_from_content
+from sfumato.trusted.statistics.statistic import Block, Statistic, size_of, statistic_from_dict
 
 __all__ = [
     "AtBounds",
     "Block",
     "Cells",
     "ClassSums",
-    "Distances",
+    "ClippedSums",
+    "DistanceHistogram",
     "Gradient",
-    "RowSums",
     "Scatter",
     "Slices",
     "Stacked",
     "Statistic",
     "size_of",
-    "statistic_from_content",
+    "statistic_from_dict",
 ]

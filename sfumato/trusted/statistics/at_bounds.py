@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps.scaled_columns import Places, columns_follow
+from sfumato.trusted.feature_maps.scaled_columns import ScaledColumns, columns_follow
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics.statistic import Block, IntArray, register
 
@@ -25,7 +25,7 @@ class AtBounds:
         No records: zero.
     """
 
-    places: Places
+    places: ScaledColumns
 
     @property
     def title(self) -> str:
@@ -59,14 +59,14 @@ class AtBounds:
         """See `Statistic`."""
         return columns_follow(self.places.columns, schema)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `Statistic`."""
-        return {"kind": "at bounds", "places": self.places.to_content()}
+        return {"kind": "at bounds", "places": self.places.to_dict()}
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "AtBounds":
-        """The statistic that `to_content` wrote."""
-        return cls(Places.from_content(content["places"]))
+    def from_dict(cls, content: Mapping[str, Any]) -> "AtBounds":
+        """The statistic that `to_dict` wrote."""
+        return cls(ScaledColumns.from_dict(content["places"]))
 
 
-register("at bounds", AtBounds.from_content)
+register("at bounds", AtBounds.from_dict)

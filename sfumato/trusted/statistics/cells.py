@@ -119,20 +119,20 @@ class Cells:
         """See `Statistic`."""
         return grids_follow(self.grids.items(), schema) and self.label == schema.target
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `Statistic`."""
         return {
             "kind": "cells",
             "tables": [list(table) for table in self.tables],
-            "grids": {name: self.grids[name].to_content() for name in self.columns},
+            "grids": {name: self.grids[name].to_dict() for name in self.columns},
             "label": self.label,
             "weights": None if self.weights is None else list(self.weights),
         }
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Cells":
-        """The statistic that `to_content` wrote."""
-        grids = {name: Grid.from_content(grid) for name, grid in content["grids"].items()}
+    def from_dict(cls, content: Mapping[str, Any]) -> "Cells":
+        """The statistic that `to_dict` wrote."""
+        grids = {name: Grid.from_dict(grid) for name, grid in content["grids"].items()}
         weights = content.get("weights")
         return cls(
             tuple(tuple(table) for table in content["tables"]),
@@ -142,4 +142,4 @@ class Cells:
         )
 
 
-register("cells", Cells.from_content)
+register("cells", Cells.from_dict)

@@ -10,8 +10,8 @@ import numpy as np
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.bounded_map import UNIT, BoundedMap, FloatArray, map_from_content
-from sfumato.trusted.feature_maps.partition import Parting, parting_from_content
-from sfumato.trusted.feature_maps.scaled_columns import Places, columns_follow
+from sfumato.trusted.feature_maps.partition import Partition, parting_from_content
+from sfumato.trusted.feature_maps.scaled_columns import ScaledColumns, columns_follow
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics.statistic import Block, IntArray, register
 
@@ -34,8 +34,8 @@ class ClassSums:
         A class without records is summed like any other: zeros. Every code has a place, so nothing raises.
     """
 
-    places: Places
-    parting: Parting
+    places: ScaledColumns
+    parting: Partition
     maps: tuple[BoundedMap, ...]
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class ClassSums:
         """See `Statistic`."""
         kinds = sorted({one.name for one in self.maps})
         by = f" by {self.parting.target}" if self.parting.target else ""
-        return f"{' and '.join(kinds)} of {len(self.places.names)} columns{by}, in units of 2^-22"
+        return f"{' and '.join(kinds)} of {len(self.places.names)} columns{by}"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -107,23 +107,23 @@ class ClassSums:
         """See `Statistic`."""
         return columns_follow(self.places.columns, schema) and self.parting.follows(schema)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `Statistic`."""
         return {
             "kind": "class sums",
-            "places": self.places.to_content(),
-            "parting": self.parting.to_content(),
-            "maps": [one.to_content() for one in self.maps],
+            "places": self.places.to_dict(),
+            "parting": self.parting.to_dict(),
+            "maps": [one.to_dict() for one in self.maps],
         }
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "ClassSums":
-        """The statistic that `to_content` wrote."""
+    def from_dict(cls, content: Mapping[str, Any]) -> "ClassSums":
+        """The statistic that `to_dict` wrote."""
         return cls(
-            Places.from_content(content["places"]),
+            ScaledColumns.from_dict(content["places"]),
             parting_from_content(content["parting"]),
             tuple(map(map_from_content, content["maps"])),
         )
 
 
-register("class sums", ClassSums.from_content)
+register("class sums", ClassSums.from_dict)

@@ -10,7 +10,7 @@ import numpy as np
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.bounded_map import UNIT, FloatArray
-from sfumato.trusted.feature_maps.centred_projection import View
+from sfumato.trusted.feature_maps.centred_projection import CentredProjection
 from sfumato.trusted.feature_maps.clipping import clipped
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics.statistic import Block, IntArray, register
@@ -24,7 +24,7 @@ class Sums(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RowSums:
+class ClippedSums:
     """For each class how many records it has, weighing a, and the sum of z / max(radius, |z|).
 
     Formal guarantees, in units of 2**22, a the weight of the counts (0: they are not asked)
@@ -38,7 +38,7 @@ class RowSums:
         No records: zeros. A radius of 0 makes every record as long as the unit, but for those at the centre.
     """
 
-    view: View
+    view: CentredProjection
     radius: float
     count_weight: float = 0.0
 
@@ -105,19 +105,19 @@ class RowSums:
         """See `Statistic`."""
         return self.view.follows(schema)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `Statistic`."""
         return {
             "kind": "row sums",
-            "view": self.view.to_content(),
+            "view": self.view.to_dict(),
             "radius": self.radius,
             "count_weight": self.count_weight,
         }
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "RowSums":
-        """The statistic that `to_content` wrote."""
-        return cls(View.from_content(content["view"]), content["radius"], content["count_weight"])
+    def from_dict(cls, content: Mapping[str, Any]) -> "ClippedSums":
+        """The statistic that `to_dict` wrote."""
+        return cls(CentredProjection.from_dict(content["view"]), content["radius"], content["count_weight"])
 
 
-register("row sums", RowSums.from_content)
+register("row sums", ClippedSums.from_dict)

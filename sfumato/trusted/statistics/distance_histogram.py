@@ -9,14 +9,14 @@ import numpy as np
 
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps.centred_projection import View
+from sfumato.trusted.feature_maps.centred_projection import CentredProjection
 from sfumato.trusted.feature_maps.clipping import lengths
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics.statistic import Block, IntArray, register
 
 
 @dataclass(frozen=True, eq=False)
-class Distances:
+class DistanceHistogram:
     """Counts of |z| by the rising `ends` of cells: at most the first, between two of them, beyond the last.
 
     Formal guarantees
@@ -27,7 +27,7 @@ class Distances:
         No records: zeros. A length that is not a number would be beyond the last end.
     """
 
-    view: View
+    view: CentredProjection
     ends: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -70,14 +70,14 @@ class Distances:
         """See `Statistic`."""
         return self.view.follows(schema)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `Statistic`."""
-        return {"kind": "distances", "view": self.view.to_content(), "ends": list(self.ends)}
+        return {"kind": "distances", "view": self.view.to_dict(), "ends": list(self.ends)}
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Distances":
-        """The statistic that `to_content` wrote."""
-        return cls(View.from_content(content["view"]), tuple(content["ends"]))
+    def from_dict(cls, content: Mapping[str, Any]) -> "DistanceHistogram":
+        """The statistic that `to_dict` wrote."""
+        return cls(CentredProjection.from_dict(content["view"]), tuple(content["ends"]))
 
 
-register("distances", Distances.from_content)
+register("distances", DistanceHistogram.from_dict)

@@ -49,7 +49,7 @@ class Gradient:
     @property
     def title(self) -> str:
         """See `Statistic`."""
-        return f"how far a public model of {self.target} is off, in units of 2^-22"
+        return f"a correction to the predictor of {self.target}"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -103,19 +103,19 @@ class Gradient:
         read = [*self.model.features.grids, (self.target, self.grid)]
         return grids_follow(read, schema) and self.target == schema.target
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `Statistic`."""
         return {
             "kind": "gradient",
-            "model": self.model.to_content(),
+            "model": self.model.to_dict(),
             "target": self.target,
-            "grid": self.grid.to_content(),
+            "grid": self.grid.to_dict(),
         }
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Gradient":
-        """The statistic that `to_content` wrote."""
-        return cls(Softmax.from_content(content["model"]), content["target"], Grid.from_content(content["grid"]))
+    def from_dict(cls, content: Mapping[str, Any]) -> "Gradient":
+        """The statistic that `to_dict` wrote."""
+        return cls(Softmax.from_dict(content["model"]), content["target"], Grid.from_dict(content["grid"]))
 
 
 def _farthest(p: FloatArray) -> FloatArray:
@@ -124,4 +124,4 @@ def _farthest(p: FloatArray) -> FloatArray:
     return rho
 
 
-register("gradient", Gradient.from_content)
+register("gradient", Gradient.from_dict)

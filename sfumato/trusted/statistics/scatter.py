@@ -10,7 +10,7 @@ import numpy as np
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.bounded_map import FloatArray
-from sfumato.trusted.feature_maps.centred_projection import View
+from sfumato.trusted.feature_maps.centred_projection import CentredProjection
 from sfumato.trusted.feature_maps.clipping import clipped
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics.statistic import Block, IntArray, register
@@ -37,7 +37,7 @@ class Scatter:
         No records: zeros.
     """
 
-    view: View
+    view: CentredProjection
     radius: float
     apart: bool
 
@@ -50,7 +50,7 @@ class Scatter:
         """See `Statistic`."""
         by = f" by {self.view.parting.target}" if self.apart and self.view.parting.target else ""
         what = f"second moments of {self.view.places.noun} in {self.view.width} directions{by}"
-        return f"{what}, within a ball, in units of 2^-30"
+        return f"{what}, clipped to a ball"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -108,14 +108,14 @@ class Scatter:
         """See `Statistic`."""
         return self.view.follows(schema)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `Statistic`."""
-        return {"kind": "scatter", "view": self.view.to_content(), "radius": self.radius, "apart": self.apart}
+        return {"kind": "scatter", "view": self.view.to_dict(), "radius": self.radius, "apart": self.apart}
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Scatter":
-        """The statistic that `to_content` wrote."""
-        return cls(View.from_content(content["view"]), content["radius"], content["apart"])
+    def from_dict(cls, content: Mapping[str, Any]) -> "Scatter":
+        """The statistic that `to_dict` wrote."""
+        return cls(CentredProjection.from_dict(content["view"]), content["radius"], content["apart"])
 
 
-register("scatter", Scatter.from_content)
+register("scatter", Scatter.from_dict)

@@ -114,29 +114,29 @@ class Slices:
         classes = [] if self.classes is None else [(str(self.label), self.classes)]
         return grids_follow([*self.grids.items(), *classes], schema) and self.label == schema.target
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `Statistic`."""
         return {
             "kind": "slices",
-            "grids": {name: grid.to_content() for name, grid in self.grids.items()},
+            "grids": {name: grid.to_dict() for name, grid in self.grids.items()},
             "places": pack(self.places),
             "ends": pack(self.ends),
             "label": self.label,
-            "classes": None if self.classes is None else self.classes.to_content(),
+            "classes": None if self.classes is None else self.classes.to_dict(),
         }
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Slices":
-        """The statistic that `to_content` wrote."""
-        grids = {name: Grid.from_content(grid) for name, grid in content["grids"].items()}
+    def from_dict(cls, content: Mapping[str, Any]) -> "Slices":
+        """The statistic that `to_dict` wrote."""
+        grids = {name: Grid.from_dict(grid) for name, grid in content["grids"].items()}
         classes = content["classes"]
         return cls(
             grids,
             unpack(content["places"]),
             unpack(content["ends"]),
             content["label"],
-            None if classes is None else Grid.from_content(classes),
+            None if classes is None else Grid.from_dict(classes),
         )
 
 
-register("slices", Slices.from_content)
+register("slices", Slices.from_dict)

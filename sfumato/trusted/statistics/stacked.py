@@ -10,7 +10,7 @@ import numpy as np
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, IntArray, Statistic, register, statistic_from_content
+from sfumato.trusted.statistics.statistic import Block, IntArray, Statistic, register, statistic_from_dict
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,14 @@ class Stacked:
         """See `Statistic`."""
         return all(part.follows(schema) for part in self.parts)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """See `Statistic`."""
-        return {"kind": "stacked", "parts": [part.to_content() for part in self.parts], "weights": list(self.weights)}
+        return {"kind": "stacked", "parts": [part.to_dict() for part in self.parts], "weights": list(self.weights)}
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Stacked":
-        """The statistic that `to_content` wrote."""
-        return cls(tuple(map(statistic_from_content, content["parts"])), tuple(content["weights"]))
+    def from_dict(cls, content: Mapping[str, Any]) -> "Stacked":
+        """The statistic that `to_dict` wrote."""
+        return cls(tuple(map(statistic_from_dict, content["parts"])), tuple(content["weights"]))
 
 
-register("stacked", Stacked.from_content)
+register("stacked", Stacked.from_dict)

@@ -55,7 +55,7 @@ class Statistic(Protocol):
     def follows(self, schema: Schema) -> bool:
         """Whether it reads columns of the schema, as the schema has them, and its target as the label."""
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain lists and dictionaries from which it can be made again; `kind` names its class."""
 
 
@@ -70,8 +70,8 @@ def register(kind: str, make: Callable[[Mapping[str, Any]], Statistic]) -> None:
     _KINDS[kind] = make
 
 
-def statistic_from_content(content: Mapping[str, Any]) -> Statistic:
-    """The statistic that `to_content` wrote; an unknown kind is refused, never ignored."""
+def statistic_from_dict(content: Mapping[str, Any]) -> Statistic:
+    """The statistic that `to_dict` wrote; an unknown kind is refused, never ignored."""
     kind = content.get("kind")
     if kind not in _KINDS:
         raise BundleError(f"a statistic of kind {kind!r} is not known to this version; update sfumato")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.fitting.tuning import TuningConstants
-from sfumato.trusted.encoding import Codes, Measured
+from sfumato.trusted.encoding import Codes, NumericCodec
 from sfumato.trusted.feature_maps import Grid
 
 
@@ -24,7 +24,7 @@ class Tuning(TuningConstants, room="counts.grids"):
 
 def fine_grid(codes: Codes) -> Grid:
     """One cell for each listed value; for a number cells in the order of its values, atoms alone; missing last."""
-    if not isinstance(codes, Measured) or (codes.exact and codes.steps <= Tuning.one_cell_each):
+    if not isinstance(codes, NumericCodec) or (codes.exact and codes.steps <= Tuning.one_cell_each):
         return Grid.of_cells(np.arange(codes.size))
     atoms = dict(zip(codes.atoms, range(codes.steps, codes.size), strict=False))
     bound = codes.steps - 1  # the step of the upper bound, whose atom comes last
@@ -42,7 +42,7 @@ def fine_grid(codes: Codes) -> Grid:
     return Grid.of_cells(cell_of_code)
 
 
-def _cuts(codes: Measured) -> list[int]:
+def _cuts(codes: NumericCodec) -> list[int]:
     """The steps at which cells start.
 
     A uniform grid joined with a logarithmic one around 0, or around the bound next to 0, so that both broad shapes and

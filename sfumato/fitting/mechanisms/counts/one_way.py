@@ -11,9 +11,9 @@ from sfumato.fitting.mechanisms.counts.merging import IntArray, group_rare, merg
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
 from sfumato.fitting.tuning import TuningConstants
-from sfumato.trusted.encoding import Measured
+from sfumato.trusted.encoding import NumericCodec
 from sfumato.trusted.feature_maps import Grid
-from sfumato.trusted.measurement import Door
+from sfumato.trusted.measurement import CuratorLike
 from sfumato.trusted.statistics import Cells
 
 
@@ -65,8 +65,8 @@ class OneWay:
     def apart(self) -> IntArray:
         """What noise tells apart at all (a number for each group), however many records that leaves together."""
         n = self.ordered
-        alike = merge_alike(self.grouped[:n], self.variance[:n], self.widths[:n].astype(np.int64), large=1.0)
-        return np.append(alike, np.arange(len(self.grouped) - n) + alike.max() + 1)
+        approx_equal = merge_alike(self.grouped[:n], self.variance[:n], self.widths[:n].astype(np.int64), large=1.0)
+        return np.append(approx_equal, np.arange(len(self.grouped) - n) + approx_equal.max() + 1)
 
     @cached_property
     def inside(self) -> FloatArray:
@@ -96,7 +96,7 @@ class OneWays:
         return float(self.totals.sum())
 
 
-def cut_target(door: Door, plan: CountsPlan) -> Classes:
+def cut_target(door: CuratorLike, plan: CountsPlan) -> Classes:
     """The classes of the target; a numeric one is cut, by its noisy histogram, into parts of about equal count."""
     if plan.target is None:
         return Classes(np.zeros(1, dtype=np.int64), np.ones(1))
@@ -119,7 +119,7 @@ def _equal_parts(counts: FloatArray) -> IntArray:
     return np.unique(part, return_inverse=True)[1]
 
 
-def measure_one_way(door: Door, plan: CountsPlan, classes: Classes) -> OneWays:
+def measure_one_way(door: CuratorLike, plan: CountsPlan, classes: Classes) -> OneWays:
     """The table of every column by class; a table without features counts the classes alone."""
     grids = dict(plan.grids)
     tables: list[tuple[str, ...]] = [(name,) for name in plan.features]
@@ -139,7 +139,7 @@ def measure_one_way(door: Door, plan: CountsPlan, classes: Classes) -> OneWays:
 def _column(plan: CountsPlan, name: str, counts: FloatArray, sigma: float) -> OneWay:
     """Merge the cells that noise cannot tell apart."""
     grid, codes = plan.grids[name], plan.codes[name]
-    if not isinstance(codes, Measured):
+    if not isinstance(codes, NumericCodec):
         groups = group_rare(counts.sum(axis=1), sigma * float(np.sqrt(counts.shape[1])))
         return OneWay(grid, counts, sigma, groups, 0)
     values = grid.size - (codes.missing is not None)

@@ -15,7 +15,7 @@ from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.budget import noise_scale
 from sfumato.trusted.feature_maps import Grid
-from sfumato.trusted.measurement import Door
+from sfumato.trusted.measurement import CuratorLike
 from sfumato.trusted.statistics import Cells
 
 # cells per column of a pair: many enough to show a shape as long as an average cell holds two standard deviations of
@@ -52,7 +52,7 @@ class PairTables:
         return 1 / float(np.mean([1 / sigma for sigma in self.sigma.values()]))
 
 
-def measure_pairs(door: Door, plan: CountsPlan, one_way: OneWays) -> PairTables | None:
+def measure_pairs(door: CuratorLike, plan: CountsPlan, one_way: OneWays) -> PairTables | None:
     """All pairs, or the heaviest of very many, on cells as fine as the noise allows."""
     if plan.mu_pairs is None:
         return None

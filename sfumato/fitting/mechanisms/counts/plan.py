@@ -8,7 +8,7 @@ from sfumato.errors import SchemaError
 from sfumato.fitting.mechanisms.counts.grids import fine_grid
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
-from sfumato.trusted.encoding import Codes, Encoder, Measured
+from sfumato.trusted.encoding import Codes, Encoder, NumericCodec
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.feature_maps.grid import grids_follow
 from sfumato.trusted.schema import Schema
@@ -48,7 +48,7 @@ class CountsPlan:
         distinct = list(dict.fromkeys(self.grids.values()))
         number = {grid: k for k, grid in enumerate(distinct)}
         return {
-            "grids": [grid.to_content() for grid in distinct],
+            "grids": [grid.to_dict() for grid in distinct],
             "grid_of": {name: number[grid] for name, grid in self.grids.items()},
             "mu_target": self.mu_target,
             "mu_one_way": self.mu_one_way,
@@ -61,7 +61,7 @@ class CountsPlan:
     def from_dict(cls, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> Self:
         """The plan that `to_dict` wrote."""
         fields = dict(content)
-        distinct = [Grid.from_content(item) for item in fields.pop("grids")]
+        distinct = [Grid.from_dict(item) for item in fields.pop("grids")]
         grids = {name: distinct[number] for name, number in fields.pop("grid_of").items()}
         if list(grids) != list(schema.by_name) or not grids_follow(grids.items(), schema):
             raise ValueError("the grids of the plan are not of the schema's columns")
@@ -95,7 +95,7 @@ def geometry_of(schema: Schema) -> Geometry:
     return Geometry(
         codes,
         grids,
-        numeric=schema.target is not None and isinstance(codes[schema.target], Measured),
+        numeric=schema.target is not None and isinstance(codes[schema.target], NumericCodec),
         pairs=pairs,
         labelled=1 < classes <= Tuning.many_classes and 0 < columns * (classes - 1) <= Tuning.most_features,
         pair_features=(columns + pairs) * (classes - 1) <= Tuning.most_features,
@@ -106,7 +106,7 @@ def _most_classes(schema: Schema, codes: Mapping[str, Codes], grids: Mapping[str
     if schema.target is None:
         return 1
     target = codes[schema.target]
-    if isinstance(target, Measured):
+    if isinstance(target, NumericCodec):
         return Tuning.target_classes + (target.missing is not None)
     return grids[schema.target].size
 

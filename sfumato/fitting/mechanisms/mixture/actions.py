@@ -12,9 +12,9 @@ from sfumato.fitting.mechanisms.mixture.shell_moments import parts_of
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, root_near_columns, smat, svec
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import ACTIONS, Draws, GaussianMixture
-from sfumato.fitting.public_rng import Chance, public_chance
+from sfumato.fitting.public_rng import PublicRng, public_rng
 from sfumato.fitting.tuning import TuningConstants
-from sfumato.trusted.encoding import Measured
+from sfumato.trusted.encoding import NumericCodec
 
 
 class Tuning(TuningConstants, room="mixture.actions"):
@@ -39,13 +39,13 @@ class _Class:
     draws: tuple[FloatArray, FloatArray, FloatArray]
 
 
-def model_of(states: Sequence[ClassState], scales: Mapping[str, Measured], target: str | None) -> GaussianMixture:
+def model_of(states: Sequence[ClassState], scales: Mapping[str, NumericCodec], target: str | None) -> GaussianMixture:
     """The model of all classes."""
     size = len(scales)
     draws = int(
         np.clip(Tuning.numbers / (len(states) * (1 + size + size * size)), Tuning.fewest_draws, Tuning.most_draws)
     )
-    known = [_class(state, draws, public_chance(Tuning.stream + k)) for k, state in enumerate(states)]
+    known = [_class(state, draws, public_rng(Tuning.stream + k)) for k, state in enumerate(states)]
     counts = np.array([max(one.count, 1.0) for one in known])
     actions = {action: _gaussians([getattr(one, action) for one in known], counts) for action in ACTIONS}
     drawn = [np.stack(part, axis=1) for part in zip(*(one.draws for one in known), strict=True)]
@@ -65,7 +65,7 @@ def _gaussians(classes: list[list[tuple[float, FloatArray, FloatArray]]], counts
     return Gaussians(owner.astype(np.int64), weights / weights.sum(), means, covs)
 
 
-def _class(state: ClassState, draws: int, rng: Chance) -> _Class:
+def _class(state: ClassState, draws: int, rng: PublicRng) -> _Class:
     if state.best is None or state.moments is None or state.seen_through is None:
         drawn = state.posterior.draw(rng, draws if state.posterior.certain else max(draws, Tuning.draws_to_act))
         action = state.posterior.action(drawn)
@@ -94,7 +94,7 @@ def _class(state: ClassState, draws: int, rng: Chance) -> _Class:
 
 
 def own_moments(
-    posterior: ClassPosterior, drawn: PosteriorDraws, size: int, rng: Chance
+    posterior: ClassPosterior, drawn: PosteriorDraws, size: int, rng: PublicRng
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Draws of the class's own count, mean and covariance: the posterior, and what the damping leaves to chance."""
     weights, counts, means, roots = drawn
@@ -109,7 +109,7 @@ def own_moments(
     return counts, means + np.einsum("sab,sb->sa", roots, moves), _moved(roots, noise)
 
 
-def _symmetric_noise(rng: Chance, size: int, d: int, shape: float, trace: float) -> FloatArray:
+def _symmetric_noise(rng: PublicRng, size: int, d: int, shape: float, trace: float) -> FloatArray:
     """Symmetric matrices whose traceless coordinates have one variance and whose trace direction has another."""
     along = svec(np.eye(d)) / np.sqrt(d)
     normal = rng.standard_normal((size, len(along)))

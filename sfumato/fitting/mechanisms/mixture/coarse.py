@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
 from sfumato.fitting.tuning import TuningConstants
-from sfumato.trusted.feature_maps import Waves
+from sfumato.trusted.feature_maps import FourierFeatures
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 
 
@@ -62,7 +62,7 @@ class CoarsePosterior:
         sharp = np.minimum(np.exp(-self.now.log_sd), 1.2 / np.sqrt(np.maximum(self.now.mean_var, 1e-8)))
         return np.maximum(sharp, 2 * np.pi / Tuning.longest)[:, :, None]
 
-    def add(self, waves: Sequence[Waves], values: Sequence[FloatArray], deviation: float) -> None:
+    def add(self, waves: Sequence[FourierFeatures], values: Sequence[FloatArray], deviation: float) -> None:
         """Take in a round: the noisy sums of every class in units of a record's norm, each with noise `deviation`."""
         for k, (one, value) in enumerate(zip(waves, values, strict=True)):
             self._precision[k] += (one.count / UNIT / deviation) ** 2

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
-from sfumato.fitting.public_rng import Chance
+from sfumato.fitting.public_rng import PublicRng
 from sfumato.fitting.tuning import TuningConstants
 
 
@@ -38,7 +38,7 @@ class Filled(NamedTuple):
 
 
 def find_components(
-    centres: FloatArray, counts: FloatArray, noise: float, side: float, number: int | None, rng: Chance
+    centres: FloatArray, counts: FloatArray, noise: float, side: float, number: int | None, rng: PublicRng
 ) -> list[Component]:
     """Gaussians that explain noisy counts of boxes; where their number is not given, as many as the counts bear out."""
     total = max(float(counts.sum()), 1.0)
@@ -67,14 +67,14 @@ def _filled(centres: FloatArray, counts: FloatArray, noise: float, side: float, 
     return Filled(centres[on], np.maximum(counts[on], 1e-6), side**2 / 12)
 
 
-def fitted(filled: Filled, number: int, rng: Chance) -> tuple[float, list[Component]]:
+def fitted(filled: Filled, number: int, rng: PublicRng) -> tuple[float, list[Component]]:
     """Expectation and maximisation from several starts, the likeliest ones to the end; the mean log-likelihood too."""
     short = [_maximised(filled, _start(filled, number, rng), Tuning.short) for _ in range(Tuning.starts)]
     likeliest = sorted(short, key=lambda one: -one[0])[: Tuning.finalists]
     return max((_maximised(filled, one, Tuning.long) for _, one in likeliest), key=lambda one: one[0])
 
 
-def _start(filled: Filled, number: int, rng: Chance) -> list[Component]:
+def _start(filled: Filled, number: int, rng: PublicRng) -> list[Component]:
     """Centres drawn far from each other, with equal spread."""
     share = filled.mass / filled.mass.sum()
     chosen = [filled.centres[rng.choice(len(share), p=share)]]

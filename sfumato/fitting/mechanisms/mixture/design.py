@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from scipy.special import roots_genlaguerre
 from scipy.stats import chi2
 
-from sfumato.trusted.feature_maps import Damping, Hampel, Lift, Whitening
+from sfumato.trusted.feature_maps import Hampel, Lift, RadialWeight, Whitening
 
 FloatArray = NDArray[np.float64]
 Kind = Literal["hampel", "lift"]
@@ -56,7 +56,7 @@ def designed(kind: Kind, whitening: Whitening, count: float, mu: float) -> Hampe
 
 
 @cache
-def fitted_damping(kind: Kind, d: int, weights: tuple[float, ...]) -> Damping:
+def fitted_damping(kind: Kind, d: int, weights: tuple[float, ...]) -> RadialWeight:
     """The sum of exponentials nearest to the hard clip, scaled so that it stays below the clip.
 
     Up to t = 3000 d: what lies beyond is clipped by the map itself.
@@ -71,7 +71,7 @@ def fitted_damping(kind: Kind, d: int, weights: tuple[float, ...]) -> Damping:
     fine = np.concatenate([np.linspace(0, 12 * d, 1500), np.geomspace(12 * d, far, 500)])
     strict = _bound(kind, d, weights, fine)
     top = (np.exp(-np.outer(fine, rates)) @ coefficients / strict).max()
-    return Damping.of(rates.tolist(), (coefficients / (top * (1 + 1e-4))).tolist(), d)
+    return RadialWeight.of(rates.tolist(), (coefficients / (top * (1 + 1e-4))).tolist(), d)
 
 
 def _bound(kind: Kind, d: int, weights: tuple[float, ...], t: FloatArray) -> FloatArray:

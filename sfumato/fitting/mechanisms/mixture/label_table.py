@@ -19,12 +19,12 @@ from sfumato.fitting.mechanisms.mixture.rounds import Questions
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, IntArray
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import ACTIONS, Draws, GaussianMixture
-from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
-from sfumato.trusted.encoding import Batch, Measured
+from sfumato.trusted.encoding import Batch, NumericCodec
 from sfumato.trusted.feature_maps import ByTarget, Leaves
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
-from sfumato.trusted.measurement import Door
+from sfumato.trusted.measurement import CuratorLike
 
 
 class Tuning(TuningConstants, room="mixture.label_table"):
@@ -52,28 +52,28 @@ class _Counts(NamedTuple):
 
 
 def release_label_table(
-    door: Door,
+    door: CuratorLike,
     features: Batch,
     plan: MixturePlan,
     target: str,
     mu: float,
-    scales: Mapping[str, Measured],
+    scales: Mapping[str, NumericCodec],
     progress: Callable[[str], None],
 ) -> GaussianMixture:
     """Cut the public records into leaves, ask for the labels in each, and guess the labels of the records."""
-    progress("cutting the public features into leaves")
-    rng = public_chance(Tuning.stream)
+    progress("partitioning the public features")
+    rng = public_rng(Tuning.stream)
     places = plan.places(features) if features.rows else np.full((len(scales), 1), 2.0 ** (PLACE_BITS - 1))
     records = places.T * 2.0**-PLACE_BITS
     questions = Questions(door, plan.places, ByTarget(target, plan.classes), plan.adjacency)
     rule = rule_of_records(records, plan.classes, rng)
     smallest = max(Tuning.records_per_leaf * questions.unit / mu, Tuning.fewest_in_leaf)
     leaves = grown_leaves(places, rule, rule(Batch(len(records), {}), places), smallest)
-    progress("counting labels behind the door")
+    progress("measuring counts of labels, with noise")
     asked, values, noise = questions.ask([leaves] * plan.classes, mu)
     seen = asked.maps[0]
     assert isinstance(seen, Leaves)  # noqa: S101 - the door answers what it was asked
-    progress("guessing the labels of the public records")
+    progress("estimating the labels of the public records")
     leaf = seen.leaf(places)
     table = np.stack([value[:, 0] for value in values], axis=1)
     size = max(float(table.sum()), 1.0)
@@ -94,10 +94,10 @@ def _ratio(few: IntArray, leaf: IntArray, leaves: int) -> FloatArray:
 
 
 def _model(
-    records: FloatArray, counts: _Counts, size: float, scales: Mapping[str, Measured], target: str
+    records: FloatArray, counts: _Counts, size: float, scales: Mapping[str, NumericCodec], target: str
 ) -> GaussianMixture:
     """The model of the guesses; draws are guesses under counts with fresh noise of the same size."""
-    classes, rng = counts.table.shape[1], public_chance(Tuning.stream + 1)
+    classes, rng = counts.table.shape[1], public_rng(Tuning.stream + 1)
     guesses = guessed(records, counts, _started(counts, records.shape[1])[counts.leaf], Tuning.guesses)
     drawn = []
     for _ in range(Tuning.draws):

@@ -10,8 +10,8 @@ from sfumato.fitting.mechanisms.numbers_only import refuse_all_but_numbers
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
-from sfumato.trusted.encoding import Codes, Encoder, Listed
-from sfumato.trusted.feature_maps import Places
+from sfumato.trusted.encoding import CategoricalCodec, Codes, Encoder
+from sfumato.trusted.feature_maps import ScaledColumns
 from sfumato.trusted.schema import Schema
 
 
@@ -80,7 +80,7 @@ class Search:
 class MixturePlan:
     """The columns that get Gaussians, the target that parts them or the search for what does, and the rounds."""
 
-    places: Places
+    places: ScaledColumns
     target: str | None
     classes: int
     adjacency: Adjacency
@@ -105,14 +105,16 @@ class MixturePlan:
         if (target is None) != (search is not None) or set(content) != {"rounds", "search", "labels"}:
             raise ValueError("the plan is not of a mixture with this target")
         classes = codes[target].size if target is not None else (search and search.components) or 1
-        places, rounds = Places.of(schema.by_name, names), Rounds.from_dict(content["rounds"])
+        places, rounds = ScaledColumns.of(schema.by_name, names), Rounds.from_dict(content["rounds"])
         return cls(places, target, classes, adjacency, rounds, search, content["labels"])
 
 
 def _target_of(schema: Schema) -> tuple[str | None, Mapping[str, Codes]]:
     """The target if it is a category, and the codes of all columns."""
     codes = Encoder(schema).columns
-    return (schema.target if schema.target is not None and isinstance(codes[schema.target], Listed) else None), codes
+    return (
+        schema.target if schema.target is not None and isinstance(codes[schema.target], CategoricalCodec) else None
+    ), codes
 
 
 def _shares_of_rounds() -> tuple[float, ...]:
@@ -125,7 +127,7 @@ def plan_mixture(schema: Schema, budget: Budget, adjacency: Adjacency, component
     names = [name for name in schema.by_name if name != target]
     _refuse(schema, names)
     _refuse_classes(schema, target, adjacency, components)
-    places = Places.of(schema.by_name, names)
+    places = ScaledColumns.of(schema.by_name, names)
     if target is not None and adjacency == Adjacency.LABEL and schema.public_features:
         return MixturePlan(places, target, codes[target].size, adjacency, Rounds((), (), 0.0, ()), None, budget.mu)
     if target is not None:

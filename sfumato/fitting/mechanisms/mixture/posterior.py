@@ -19,7 +19,7 @@ from sfumato.fitting.mechanisms.mixture.design import residual
 from sfumato.fitting.mechanisms.mixture.expectation import expected_score
 from sfumato.fitting.mechanisms.mixture.sampling import draw
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, diagonal_of, smat, svec
-from sfumato.fitting.public_rng import Chance
+from sfumato.fitting.public_rng import PublicRng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import Hampel, Lift
 
@@ -227,12 +227,12 @@ class ClassPosterior:
         covariance[1 + d :, 1 + d :] += off * np.eye(len(along)) + (trace - off) * np.outer(along, along)
         return covariance
 
-    def draw(self, rng: Chance, size: int) -> Draws:
+    def draw(self, rng: PublicRng, size: int) -> Draws:
         """Weighted draws from the posterior."""
         weights, theta = draw(lambda theta: self._surprise(self.at(theta)), self.laplace, rng, size)
         return Draws(weights, *self.at(theta)[:3])
 
-    def whitening(self, rng: Chance, rough: bool) -> tuple[FloatArray, FloatArray]:
+    def whitening(self, rng: PublicRng, rough: bool) -> tuple[FloatArray, FloatArray]:
         """Centre and scale matrix through which the next round looks.
 
         Rough: the spread of the Laplace approximation. Else the harmonic mean of the covariance, which keeps narrow

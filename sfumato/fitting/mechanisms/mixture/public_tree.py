@@ -11,7 +11,7 @@ from sfumato.fitting.mechanisms.mixture.components import Component, Filled, fit
 from sfumato.fitting.mechanisms.mixture.rules import rule_of
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, IntArray
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
-from sfumato.fitting.public_rng import Chance
+from sfumato.fitting.public_rng import PublicRng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import ByRule, Leaves
 from sfumato.trusted.feature_maps.leaves import DIRECTION_BITS
@@ -27,7 +27,7 @@ class Tuning(TuningConstants, room="mixture.public_tree"):
     least_variance = 1e-4  # of a component, relative to that of the column
 
 
-def rule_of_records(records: FloatArray, classes: int, rng: Chance) -> ByRule:
+def rule_of_records(records: FloatArray, classes: int, rng: PublicRng) -> ByRule:
     """The likeliest component of a mixture of all records (records x columns, from 0 to 1); the least BIC decides."""
     centre, spread = records.mean(axis=0), records.std(axis=0)
     scale = np.where(spread > 1e-9, spread, 1.0)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from sfumato.errors import BundleError, RequestError
-from sfumato.fitting.approx_equal import alike
+from sfumato.fitting.approx_equal import approx_equal
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.mixture.actions import model_of
 from sfumato.fitting.mechanisms.mixture.label_table import release_label_table
@@ -18,18 +18,18 @@ from sfumato.fitting.mechanisms.mixture.rounds import Questions, measure_classes
 from sfumato.fitting.mechanisms.mixture.tuning import MIXTURE_TUNING
 from sfumato.fitting.mechanisms.mixture.unlabelled import release_unlabelled
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
-from sfumato.fitting.replay import Record
+from sfumato.fitting.replay import Replay
 from sfumato.fitting.retraining.evidence import TrainingData
 from sfumato.fitting.retraining.fourier_evidence import read_fourier
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import ByTarget
-from sfumato.trusted.measurement import Door, Measurement
+from sfumato.trusted.measurement import CuratorLike, Measurement
 from sfumato.trusted.schema import Schema
 
 
-def release_mixture(door: Door, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
+def release_mixture(door: CuratorLike, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
     """Measure every class, round by round, and fit its Gaussian."""
     scales = plan.places.scales
     if plan.target is None and plan.search is not None:
@@ -39,10 +39,10 @@ def release_mixture(door: Door, plan: MixturePlan, progress: Callable[[str], Non
     if plan.labels is not None:
         features = door.features(plan.places.names)
         return release_label_table(door, features, plan, plan.target, plan.labels, scales, progress)
-    progress("finding and whitening the classes behind the door")
+    progress("measuring location and spread of each class, with noise")
     parting = ByTarget(plan.target, plan.classes)
     states = measure_classes(Questions(door, plan.places, parting, plan.adjacency), plan.rounds)
-    progress("fitting a Gaussian to what came out of each class")
+    progress("fitting a Gaussian to the noisy sums of each class")
     return model_of(states, scales, plan.target)
 
 
@@ -53,7 +53,7 @@ def refit_mixture(
 
     `features` are the public features, where the release was made with them.
     """
-    record = Record(measurements, alike, features)
+    record = Replay(measurements, approx_equal, features)
     model = release_mixture(record, plan, lambda _: None)
     if record.left:
         raise BundleError("there are more measurements than the budget asks for; use the version that made the bundle")
@@ -76,7 +76,7 @@ class MixtureMechanism(Mechanism):
         """See `Mechanism`."""
         return MixturePlan.from_dict(content, schema, adjacency)
 
-    def release(self, door: Door, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
+    def release(self, door: CuratorLike, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
         """See `Mechanism`."""
         return release_mixture(door, plan, progress)
 
@@ -85,7 +85,7 @@ class MixtureMechanism(Mechanism):
     ) -> GaussianMixture:
         """See `Mechanism`."""
         if settings.keys() - {"components"} or (settings and plan.search is None):
-            raise RequestError(f"a mixture has nothing to set, and {', '.join(settings)} was given; see `action`")
+            raise RequestError(f"a mixture has nothing to set, and {', '.join(settings)} was given; see `estimate`")
         return refit_mixture(measurements, plan, features)
 
     def needs_features(self, schema: Schema, adjacency: Adjacency) -> bool:

@@ -19,12 +19,12 @@ from sfumato.fitting.mechanisms.mixture.plan import Tuning as Planning
 from sfumato.fitting.mechanisms.mixture.posterior import ClassPosterior, Prior, Score
 from sfumato.fitting.mechanisms.mixture.shell_moments import ShellMoments, read_shells, shell_risk
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, root_near_columns
-from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
-from sfumato.trusted.feature_maps import Hampel, Lift, Parting, Places, Shells, Waves, Whitening
+from sfumato.trusted.feature_maps import FourierFeatures, Hampel, Lift, Partition, ScaledColumns, Shells, Whitening
 from sfumato.trusted.feature_maps.bounded_map import UNIT, BoundedMap
-from sfumato.trusted.measurement import Door, Measurement
+from sfumato.trusted.measurement import CuratorLike, Measurement
 from sfumato.trusted.statistics import ClassSums
 
 
@@ -63,9 +63,9 @@ class ClassState:
 class Questions:
     """Who asks what: the columns, what parts the classes, and the sensitivity of a question in a record's norm."""
 
-    door: Door
-    places: Places
-    parting: Parting
+    door: CuratorLike
+    places: ScaledColumns
+    parting: Partition
     adjacency: Adjacency
 
     @property
@@ -79,7 +79,7 @@ class Questions:
             case _:
                 assert_never(self.adjacency)
 
-    def parted(self, parting: Parting) -> "Questions":
+    def parted(self, parting: Partition) -> "Questions":
         """The same with other classes."""
         return replace(self, parting=parting)
 
@@ -115,8 +115,10 @@ def measure_coarse(questions: Questions, mus: Sequence[float]) -> list[Prior]:
     for t, mu in enumerate(mus):
         frequencies = coarse.frequencies(first=t == 0)
         weight = frequencies[0].size if questions.adjacency == Adjacency.REPLACE else 1
-        asked, values, deviation = questions.ask([Waves.of(mine, weight) for mine in frequencies], mu)
-        coarse.add([one for one in asked.maps if isinstance(one, Waves)], [value[0] for value in values], deviation)
+        asked, values, deviation = questions.ask([FourierFeatures.of(mine, weight) for mine in frequencies], mu)
+        coarse.add(
+            [one for one in asked.maps if isinstance(one, FourierFeatures)], [value[0] for value in values], deviation
+        )
     return [Prior.of(coarse.now, k) for k in range(classes)]
 
 
@@ -133,7 +135,7 @@ def _next_map(questions: Questions, rounds: Rounds, state: ClassState, k: int, t
     if state.best is not None:
         return Shells.of(_shell_whitening(state.best.mean, state.best.cov))
     rough = t == 0 or posterior.expected_kl() <= Tuning.rough
-    centre, scale = posterior.whitening(public_chance(stream + 1000 * t + k), rough)
+    centre, scale = posterior.whitening(public_rng(stream + 1000 * t + k), rough)
     if probing:
         shells = Shells.of(_shell_whitening(centre, scale))
         if shell_risk(shells, deviation, posterior.count) < Tuning.probed:

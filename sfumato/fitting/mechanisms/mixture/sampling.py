@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
-from sfumato.fitting.public_rng import Chance
+from sfumato.fitting.public_rng import PublicRng
 from sfumato.fitting.tuning import TuningConstants
 
 Surprise = Callable[[FloatArray], FloatArray]  # minus the log density of each row, up to a constant
@@ -39,7 +39,7 @@ class Weighted(NamedTuple):
     theta: FloatArray
 
 
-def draw(surprise: Surprise, covariance: FloatArray, rng: Chance, size: int) -> Weighted:
+def draw(surprise: Surprise, covariance: FloatArray, rng: PublicRng, size: int) -> Weighted:
     """About `size` draws. The density's normal approximation has mean 0 and this covariance."""
     middle, factor = np.zeros(len(covariance)), _root(covariance)
     if len(covariance) <= Tuning.few_parameters:
@@ -61,7 +61,7 @@ def _root(covariance: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.cholesky(covariance + 1e-12 * np.eye(len(covariance))), dtype=np.float64)
 
 
-def _student(middle: FloatArray, factor: FloatArray, rng: Chance, size: int) -> tuple[FloatArray, FloatArray]:
+def _student(middle: FloatArray, factor: FloatArray, rng: PublicRng, size: int) -> tuple[FloatArray, FloatArray]:
     """Draws of a multivariate t, and minus its log density at each up to a constant."""
     parameters = len(middle)
     normal = rng.standard_normal((size, parameters))
@@ -94,7 +94,7 @@ def _tempered(log_weights: FloatArray, least: float) -> FloatArray:
     return _normalised(power * log_weights)
 
 
-def _chains(surprise: Surprise, middle: FloatArray, factor: FloatArray, rng: Chance, size: int) -> Weighted:
+def _chains(surprise: Surprise, middle: FloatArray, factor: FloatArray, rng: PublicRng, size: int) -> Weighted:
     """Preconditioned Crank and Nicolson's chains; their boldness is tuned while they forget where they began."""
     shape = (Tuning.chains, len(middle))
     steps = -(-3 * Tuning.kept * size // (2 * Tuning.chains))

@@ -8,7 +8,7 @@ from sfumato.fitting.mechanisms.mixture.rules import chosen_by
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import Draws, GaussianMixture
-from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import ByRule
 
@@ -43,7 +43,7 @@ def uncut(model: GaussianMixture, rule: ByRule) -> GaussianMixture:
 
 def _matched(measured: Gaussians, rule: ByRule) -> Gaussians:
     """By steps: the model is moved by how far its cut parts are from the measured ones."""
-    now, normal = measured, public_chance(Tuning.stream).standard_normal((Tuning.draws, measured.means.shape[1]))
+    now, normal = measured, public_rng(Tuning.stream).standard_normal((Tuning.draws, measured.means.shape[1]))
     spread = (np.arange(Tuning.draws) + 0.5) / Tuning.draws
     for _ in range(Tuning.steps):
         component = np.searchsorted(np.cumsum(now.weights), spread).clip(max=len(now.weights) - 1)

@@ -22,11 +22,11 @@ from sfumato.fitting.mechanisms.mixture.shell_moments import read_shells
 from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
 from sfumato.fitting.mechanisms.mixture.truncation import uncut
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
-from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
-from sfumato.trusted.encoding import Measured
+from sfumato.trusted.encoding import NumericCodec
 from sfumato.trusted.feature_maps import Boxes, ByRule, Shells, Whitening
-from sfumato.trusted.measurement import Door
+from sfumato.trusted.measurement import CuratorLike
 
 
 class Tuning(TuningConstants, room="mixture.unlabelled"):
@@ -43,17 +43,21 @@ class Tuning(TuningConstants, room="mixture.unlabelled"):
 
 
 def release_unlabelled(
-    door: Door, plan: MixturePlan, search: Search, scales: Mapping[str, Measured], progress: Callable[[str], None]
+    door: CuratorLike,
+    plan: MixturePlan,
+    search: Search,
+    scales: Mapping[str, NumericCodec],
+    progress: Callable[[str], None],
 ) -> GaussianMixture:
     """Find the components, measure them, and measure them again with each record where it belongs."""
     alone = ByRule((Whitening.of(np.eye(len(scales)), np.full(len(scales), 0.5)),), (0.0,))
     questions = Questions(door, plan.places, alone, plan.adjacency)
-    progress("finding components behind the door")
+    progress("measuring where components lie, with noise")
     rule = _found(questions, search)
     progress(f"measuring {rule.size} components")
     first = model_of(measure_classes(questions.parted(rule), search.first), scales, None)
     rule = rule_of(first.actions["mixture"])
-    progress("measuring them again, each record where it belongs")
+    progress("measuring each component, with noise")
     second = questions.parted(rule)
     return uncut(model_of(measure_classes(second, plan.rounds, Tuning.second), scales, None), rule)
 
@@ -65,7 +69,7 @@ def _found(questions: Questions, search: Search) -> ByRule:
     asked, values, noise = questions.ask([boxes], search.boxes)
     seen = asked.maps[0]
     assert isinstance(seen, Boxes)  # noqa: S101 - the door answers what it was asked
-    side, rng = 2 * seen.reach / seen.cells, public_chance(Tuning.stream)
+    side, rng = 2 * seen.reach / seen.cells, public_rng(Tuning.stream)
     components = find_components(seen.centres, values[0][:, 0], noise, side, search.components, rng)
     return rule_of_boxes(components, seen)
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.slices.plan import SlicesPlan
-from sfumato.fitting.public_rng import Chance, orthonormal, public_chance
+from sfumato.fitting.public_rng import PublicRng, orthonormal, public_rng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.budget import noise_scale
-from sfumato.trusted.measurement import Door
+from sfumato.trusted.measurement import CuratorLike
 from sfumato.trusted.statistics import Slices
 
 FloatArray = NDArray[np.float64]
@@ -50,12 +50,12 @@ class AlongDirections:
     sigma: float
 
 
-def measure_directions(door: Door, plan: SlicesPlan, one_way: OneWays) -> AlongDirections | None:
+def measure_directions(door: CuratorLike, plan: SlicesPlan, one_way: OneWays) -> AlongDirections | None:
     """Ask for them, on bins of about equal count if the columns were independent, as many as the noise allows."""
     if plan.mu_directions is None:
         return None
     columns, target = list(one_way.columns.values()), plan.target
-    rng = public_chance(Tuning.stream)
+    rng = public_rng(Tuning.stream)
     places = _places(rng, columns)
     classes = None if target is None else plan.grids[target].merged(one_way.classes.groups)
     grids = {name: column.grid.merged(column.groups) for name, column in one_way.columns.items()}
@@ -93,7 +93,7 @@ def _blocks(columns: list[OneWay]) -> list[FloatArray]:
     return blocks
 
 
-def _places(rng: Chance, columns: list[OneWay]) -> NDArray[np.int32]:
+def _places(rng: PublicRng, columns: list[OneWay]) -> NDArray[np.int32]:
     """Directions x groups of all columns, in whole steps."""
     blocks = _blocks(columns)
     frames = np.split(_frames(rng, sum(map(len, blocks))), np.cumsum([len(block) for block in blocks])[:-1], axis=1)
@@ -109,7 +109,7 @@ def _pooled(column: OneWay) -> FloatArray:
     return pooled
 
 
-def _frames(rng: Chance, width: int) -> FloatArray:
+def _frames(rng: PublicRng, width: int) -> FloatArray:
     """Directions x coordinates: uniform orthonormal frames, one after the other."""
     frames: list[FloatArray] = []
     while sum(map(len, frames)) < Tuning.directions:
@@ -117,7 +117,7 @@ def _frames(rng: Chance, width: int) -> FloatArray:
     return np.concatenate(frames)[: Tuning.directions]
 
 
-def _independent(rng: Chance, columns: list[OneWay], places: NDArray[np.int32]) -> IntArray:
+def _independent(rng: PublicRng, columns: list[OneWay], places: NDArray[np.int32]) -> IntArray:
     """The places of records whose columns have nothing to do with each other: records x directions."""
     found = np.zeros((Tuning.drawn, len(places)), dtype=np.int64)
     start = 0

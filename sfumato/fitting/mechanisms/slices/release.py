@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sfumato.errors import RequestError
-from sfumato.fitting.approx_equal import alike
+from sfumato.fitting.approx_equal import approx_equal
 from sfumato.fitting.mechanisms.counts.one_way import cut_target, measure_one_way
 from sfumato.fitting.mechanisms.counts.pairs import measure_pairs
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
@@ -18,20 +18,20 @@ from sfumato.fitting.mechanisms.slices.directions import measure_directions
 from sfumato.fitting.mechanisms.slices.plan import SlicesPlan, plan_slices
 from sfumato.fitting.mechanisms.slices.tuning import SLICES_TUNING
 from sfumato.fitting.models.table_mixture.model import TableMixture
-from sfumato.fitting.replay import Record
+from sfumato.fitting.replay import Replay
 from sfumato.fitting.retraining.evidence import TrainingData, evidence_of
 from sfumato.fitting.retraining.fit import SETTINGS, fit_generator
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.measurement import Door, Measurement
+from sfumato.trusted.measurement import CuratorLike, Measurement
 from sfumato.trusted.schema import Schema
 
 
-def release_slices(door: Door, plan: SlicesPlan, progress: Callable[[str], None]) -> TableMixture:
+def release_slices(door: CuratorLike, plan: SlicesPlan, progress: Callable[[str], None]) -> TableMixture:
     """Measure three times, then fit. After the measurements all is post-processing."""
     seen = measure_slices(door, plan, progress)
-    progress("training a generator on what came out")
+    progress("training a generator on the noisy counts")
     return fit_generator(seen, {})
 
 
@@ -44,19 +44,21 @@ def refit_slices(measurements: tuple[Measurement, ...], plan: SlicesPlan, settin
 
 def read_slices(measurements: tuple[Measurement, ...], plan: SlicesPlan) -> TrainingData:
     """What was once released, all of it."""
-    record = Record(measurements, alike)
+    record = Replay(measurements, approx_equal)
     seen = measure_slices(record, plan)
     record.must_be_left(())
     return seen
 
 
-def measure_slices(door: Door, plan: SlicesPlan, progress: Callable[[str], None] = lambda _: None) -> TrainingData:
+def measure_slices(
+    door: CuratorLike, plan: SlicesPlan, progress: Callable[[str], None] = lambda _: None
+) -> TrainingData:
     """All that is asked: the axes, pairs of axes, random directions."""
-    progress("counting along every axis behind the door")
+    progress("measuring single-column counts, with noise")
     one_way = measure_one_way(door, plan, cut_target(door, plan))
-    progress("counting along every two axes behind the door")
+    progress("measuring two-column counts, with noise")
     pairs = measure_pairs(door, plan, one_way)
-    progress("counting along random directions behind the door")
+    progress("measuring histograms along random directions, with noise")
     along = measure_directions(door, plan, one_way)
     return TrainingData(plan, one_way, evidence_of(one_way, pairs, along) if one_way.columns else None, pairs)
 
@@ -78,7 +80,7 @@ class SlicesMechanism(Mechanism):
         """See `Mechanism`."""
         return SlicesPlan.from_dict(content, schema, adjacency)
 
-    def release(self, door: Door, plan: SlicesPlan, progress: Callable[[str], None]) -> TableMixture:
+    def release(self, door: CuratorLike, plan: SlicesPlan, progress: Callable[[str], None]) -> TableMixture:
         """See `Mechanism`."""
         return release_slices(door, plan, progress)
 

@@ -25,7 +25,7 @@ from sfumato.fitting.models.subspace.alignment import UprightModel
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import Upright
 from sfumato.trusted.feature_maps.alignment import MOVES, Frame, Moves
-from sfumato.trusted.measurement import Door
+from sfumato.trusted.measurement import CuratorLike
 
 
 class Tuning(TuningConstants, room="subspace.alignment"):
@@ -56,7 +56,7 @@ def frame_of(average: FloatArray, *, still: bool) -> Frame:
 
 
 def measured_upright(
-    door: Door, plan: SubspacePlan, mu: UprightShares, counts: Counts, frame: Frame, paper: float
+    door: CuratorLike, plan: SubspacePlan, mu: UprightShares, counts: Counts, frame: Frame, paper: float
 ) -> UprightModel:
     """Means and second moment of upright pictures, and of their moves; then each class, pictures and moves together."""
     upright, pixels = Upright(plan.places, frame), frame.pixels
@@ -84,7 +84,7 @@ def measured_upright(
 
 
 def _moves(
-    door: Door, plan: SubspacePlan, mu: UprightShares, counts: Counts, frame: Frame
+    door: CuratorLike, plan: SubspacePlan, mu: UprightShares, counts: Counts, frame: Frame
 ) -> tuple[FloatArray, Subspace]:
     """Means of the moves of each class, and all directions of the moves; none if pictures are still.
 

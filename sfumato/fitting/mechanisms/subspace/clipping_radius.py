@@ -7,9 +7,9 @@ import numpy as np
 from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
-from sfumato.trusted.feature_maps import View
-from sfumato.trusted.measurement import Door
-from sfumato.trusted.statistics import Distances
+from sfumato.trusted.feature_maps import CentredProjection
+from sfumato.trusted.measurement import CuratorLike
+from sfumato.trusted.statistics import DistanceHistogram
 
 
 class Tuning(TuningConstants, room="subspace.clipping_radius"):
@@ -89,10 +89,12 @@ def without_noisy_tail(counts: FloatArray, noise: float) -> FloatArray:
     return np.where(np.arange(len(counts)) <= last, counts, 0.0)
 
 
-def measured_spread(door: Door, view: View, adjacency: Adjacency, records: float, mu: float, farthest: float) -> Spread:
+def measured_spread(
+    door: CuratorLike, view: CentredProjection, adjacency: Adjacency, records: float, mu: float, farthest: float
+) -> Spread:
     """As many cells are counted as stand above their noise if records were spread over them evenly."""
-    noise = Distances(view, (1.0,)).sensitivity(adjacency) / mu
+    noise = DistanceHistogram(view, (1.0,)).sensitivity(adjacency) / mu
     cells = int(np.clip(records / (Tuning.above_noise * noise), *Tuning.cells))
     ends = np.linspace(0, farthest, cells + 1)
-    answer = door.measure(Distances(view, tuple(ends[1:-1].tolist())), mu)
+    answer = door.measure(DistanceHistogram(view, tuple(ends[1:-1].tolist())), mu)
     return Spread((ends[:-1] + ends[1:]) / 2, without_noisy_tail(answer.values.astype(np.float64), answer.sigma))

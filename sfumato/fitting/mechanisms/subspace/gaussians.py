@@ -11,11 +11,11 @@ from sfumato.fitting.mechanisms.subspace.clipping_radius import measured_spread
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan
 from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray, discriminants, spikes
 from sfumato.fitting.tuning import TuningConstants
-from sfumato.trusted.feature_maps import View
+from sfumato.trusted.feature_maps import CentredProjection
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.feature_maps.coordinates import Coordinates
-from sfumato.trusted.measurement import Door
-from sfumato.trusted.statistics import RowSums, Scatter
+from sfumato.trusted.measurement import CuratorLike
+from sfumato.trusted.statistics import ClippedSums, Scatter
 from sfumato.trusted.statistics import scatter as scatters
 
 
@@ -61,36 +61,42 @@ class BoxSums(NamedTuple):
 
 
 def measured_box(
-    door: Door, plan: SubspacePlan, coordinates: Coordinates, mu: float, count_weight: float = 0.0
+    door: CuratorLike, plan: SubspacePlan, coordinates: Coordinates, mu: float, count_weight: float = 0.0
 ) -> BoxSums:
     """Of all records; the ball around the middle holds the whole box, so that none is pulled back."""
     radius = math.sqrt(coordinates.size) / 2
-    statistic = RowSums(View.of(coordinates, plan.parting, np.full(coordinates.size, 0.5)), radius, count_weight)
+    statistic = ClippedSums(
+        CentredProjection.of(coordinates, plan.parting, np.full(coordinates.size, 0.5)), radius, count_weight
+    )
     answer = door.measure(statistic, mu)
     counts, sums = statistic.split(answer.values)
     return BoxSums(counts, radius * sums.sum(axis=0), answer.sigma / UNIT)
 
 
-def _farthest(view: View) -> float:
+def _farthest(view: CentredProjection) -> float:
     """No record is farther from the middle of the box than half its diagonal."""
     return 1.2 * math.sqrt(view.width) / 2
 
 
-def noise_of_a_mean(plan: SubspacePlan, counts: Counts, view: View, mu: float) -> float:
+def noise_of_a_mean(plan: SubspacePlan, counts: Counts, view: CentredProjection, mu: float) -> float:
     """The length of the noise in the mean of a class, for a radius of 1."""
-    sigma = RowSums(view, 1.0).sensitivity(plan.adjacency) / UNIT / mu
+    sigma = ClippedSums(view, 1.0).sensitivity(plan.adjacency) / UNIT / mu
     return math.sqrt(view.width) * sigma / float(np.median(counts.each))
 
 
 def measured_means(
-    door: Door, plan: SubspacePlan, counts: Counts, around: tuple[Coordinates, FloatArray], mus: tuple[float, float]
+    door: CuratorLike,
+    plan: SubspacePlan,
+    counts: Counts,
+    around: tuple[Coordinates, FloatArray],
+    mus: tuple[float, float],
 ) -> Means:
     """Of each class, from the way of its records from a middle: their distances are asked, then the sums."""
     coordinates, middle = around
-    view = View.of(coordinates, plan.parting, middle)
+    view = CentredProjection.of(coordinates, plan.parting, middle)
     spread = measured_spread(door, view, plan.adjacency, counts.total, mus[0], _farthest(view))
     reach = spread.balanced(noise_of_a_mean(plan, counts, view, mus[1]))
-    statistic = RowSums(view, reach.radius)
+    statistic = ClippedSums(view, reach.radius)
     measurement = door.measure(statistic, mus[1])
     scale = reach.radius / reach.move / counts.each
     moves = scale[:, None] * statistic.split(measurement.values).sums
@@ -99,10 +105,14 @@ def measured_means(
 
 
 def measured_moment(
-    door: Door, plan: SubspacePlan, counts: Counts, around: tuple[Coordinates, FloatArray], mus: tuple[float, ...]
+    door: CuratorLike,
+    plan: SubspacePlan,
+    counts: Counts,
+    around: tuple[Coordinates, FloatArray],
+    mus: tuple[float, ...],
 ) -> SecondMoment:
     """Around the means of the classes: distances, then the second moment, as often as there is something to spend."""
-    view = View.of(around[0], plan.parting, around[1])
+    view = CentredProjection.of(around[0], plan.parting, around[1])
     spread = measured_spread(door, view, plan.adjacency, counts.total, mus[0], _farthest(view))
     reach = spread.holding(Tuning.within)
     statistic = Scatter(view, reach.radius, apart=False)
@@ -141,10 +151,10 @@ def subspace_of(moment: SecondMoment, counts: Counts, means: FloatArray, told: f
     return Subspace(np.ascontiguousarray(directions / spread), np.ascontiguousarray(directions * spread), own, kinds)
 
 
-def own_view(coordinates: Coordinates, plan: SubspacePlan, means: FloatArray, subspace: Subspace) -> View:
+def own_view(coordinates: Coordinates, plan: SubspacePlan, means: FloatArray, subspace: Subspace) -> CentredProjection:
     """Records from their class means, along the directions in which classes differ of their own; along one at least."""
     directions = subspace.whitening[:, : subspace.own].T if subspace.own else np.zeros((1, coordinates.size))
-    return View.of(coordinates, plan.parting, means, directions)
+    return CentredProjection.of(coordinates, plan.parting, means, directions)
 
 
 def own_kinds(subspace: Subspace) -> NDArray[np.int64]:

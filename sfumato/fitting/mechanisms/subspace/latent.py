@@ -12,10 +12,10 @@ from sfumato.fitting.mechanisms.subspace.gaussians import MOVE, SPIKE, noise_of_
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan
 from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray
 from sfumato.fitting.tuning import TuningConstants
-from sfumato.trusted.feature_maps import View
+from sfumato.trusted.feature_maps import CentredProjection
 from sfumato.trusted.feature_maps.bounded_map import UNIT
-from sfumato.trusted.measurement import Door
-from sfumato.trusted.statistics import RowSums, Scatter
+from sfumato.trusted.measurement import CuratorLike
+from sfumato.trusted.statistics import ClippedSums, Scatter
 from sfumato.trusted.statistics import scatter as scatters
 
 
@@ -34,10 +34,10 @@ class Latent(NamedTuple):
 
 
 def measured_latent(
-    door: Door,
+    door: CuratorLike,
     plan: SubspacePlan,
     counts: Counts,
-    view: View,
+    view: CentredProjection,
     kinds: NDArray[np.int64],
     mus: tuple[float, float, float],
 ) -> Latent:
@@ -48,7 +48,7 @@ def measured_latent(
     length = math.sqrt(view.width)
     spread = measured_spread(door, view, plan.adjacency, counts.total, mus[0], Tuning.farthest * length)
     reach = spread.balanced(noise_of_a_mean(plan, counts, view, mus[1]))
-    sums = RowSums(view, reach.radius)
+    sums = ClippedSums(view, reach.radius)
     first = door.measure(sums, mus[1])
     scale = reach.radius / reach.move / counts.each
     noise = (scale * first.sigma / UNIT)[:, None]

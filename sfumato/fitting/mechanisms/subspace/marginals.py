@@ -9,9 +9,9 @@ from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan
 from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray
 from sfumato.fitting.models.subspace.model import CELLS
 from sfumato.fitting.tuning import TuningConstants
-from sfumato.trusted.encoding import Measured
+from sfumato.trusted.encoding import NumericCodec
 from sfumato.trusted.feature_maps import Grid
-from sfumato.trusted.measurement import Door
+from sfumato.trusted.measurement import CuratorLike
 from sfumato.trusted.statistics import Cells
 
 
@@ -36,7 +36,7 @@ def _cells(plan: SubspacePlan) -> dict[int, NDArray[np.int64]]:
     return {key: cell_of_code(scale) for key, scale in distinct.items()}
 
 
-def cell_of_code(scale: Measured) -> NDArray[np.int64]:
+def cell_of_code(scale: NumericCodec) -> NDArray[np.int64]:
     """The lowest code is the first cell and the highest the last; between them lie equal parts of the scale."""
     inside = CELLS - 2
     cells: NDArray[np.int64] = 1 + np.clip(scale.places * inside, 0, inside - 1).astype(np.int64)
@@ -52,7 +52,7 @@ class MarginalShares(NamedTuple):
     deviation: float
 
 
-def measured_marginals(door: Door, plan: SubspacePlan, records: float) -> MarginalShares:
+def measured_marginals(door: CuratorLike, plan: SubspacePlan, records: float) -> MarginalShares:
     """What each column is like. A cell that does not stand above its noise has half a record, never none."""
     statistic, scales = marginal_cells(plan), plan.places.scales
     answer = door.measure(statistic, plan.mu.marginals)

@@ -9,8 +9,8 @@ from sfumato.errors import SchemaError
 from sfumato.fitting.mechanisms.numbers_only import refuse_all_but_numbers
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
-from sfumato.trusted.encoding import Encoder, Listed
-from sfumato.trusted.feature_maps import ByTarget, Places, Together
+from sfumato.trusted.encoding import CategoricalCodec, Encoder
+from sfumato.trusted.feature_maps import ByTarget, ScaledColumns, Together
 from sfumato.trusted.feature_maps.alignment import picture_of
 from sfumato.trusted.fixed_point import LARGEST_SIGMA, RECORD_NORM
 from sfumato.trusted.schema import Schema
@@ -67,7 +67,7 @@ _UPRIGHT = UprightShares(0.01, 0.005, 0.16, 0.005, 0.20, 0.005, 0.03, 0.195, 0.0
 class SubspacePlan:
     """The columns, what parts the records, the schema's target, and the mu of each question; `upright`: of pictures."""
 
-    places: Places
+    places: ScaledColumns
     parting: ByTarget | Together
     target: str | None
     adjacency: Adjacency
@@ -110,13 +110,15 @@ def plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency) -> Subsp
     return SubspacePlan(places, parting, schema.target, adjacency, mu, upright)
 
 
-def _geometry_of(schema: Schema, adjacency: Adjacency) -> tuple[Places, ByTarget | Together]:
+def _geometry_of(schema: Schema, adjacency: Adjacency) -> tuple[ScaledColumns, ByTarget | Together]:
     """The columns of numbers, and what parts the records; a table that has no subspace is refused."""
     codes = Encoder(schema).columns
-    target = schema.target if schema.target is not None and isinstance(codes[schema.target], Listed) else None
+    target = schema.target if schema.target is not None and isinstance(codes[schema.target], CategoricalCodec) else None
     names = [name for name in schema.by_name if name != target]
     _refuse(schema, names, target, adjacency)
-    return Places.of(schema.by_name, names), Together() if target is None else ByTarget(target, codes[target].size)
+    return ScaledColumns.of(schema.by_name, names), Together() if target is None else ByTarget(
+        target, codes[target].size
+    )
 
 
 def _values(shares: Shares | UprightShares) -> tuple[float, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import BundleError, RequestError
-from sfumato.fitting.approx_equal import alike
+from sfumato.fitting.approx_equal import approx_equal
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.subspace.alignment import frame_of, measured_upright
 from sfumato.fitting.mechanisms.subspace.classes import Counts
@@ -32,19 +32,19 @@ from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan, plan_subspace
 from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray, left_over
 from sfumato.fitting.mechanisms.subspace.tuning import SUBSPACE_TUNING, Directions
 from sfumato.fitting.models.subspace.model import CELLS, SubspaceModel
-from sfumato.fitting.replay import Record
+from sfumato.fitting.replay import Replay
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.alignment import picture_of
-from sfumato.trusted.measurement import Door, Measurement
+from sfumato.trusted.measurement import CuratorLike, Measurement
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics import AtBounds
 
 
-def release_subspace(door: Door, plan: SubspacePlan, progress: Callable[[str], None]) -> SubspaceModel:
+def release_subspace(door: CuratorLike, plan: SubspacePlan, progress: Callable[[str], None]) -> SubspaceModel:
     """Measure counts, means, second moments and classes, and put the model together."""
-    progress("counts and means behind the door")
+    progress("measuring counts and means, with noise")
     mu, places = plan.mu, plan.places
     pilot = measured_box(door, plan, places, mu.pilot, count_weight=1.0)
     counts = Counts(np.maximum(pilot.counts, 1.0), pilot.sigma)
@@ -53,12 +53,12 @@ def release_subspace(door: Door, plan: SubspacePlan, progress: Callable[[str], N
     many_at_bounds = at_bounds > Directions.many_at_bounds
     asks_marginals = many_at_bounds and _cells_stand_out(plan, counts)
     means = measured_means(door, plan, counts, (places, middle), (mu.norms, mu.means))
-    progress("second moments behind the door")
+    progress("measuring second moments, with noise")
     marginals = measured_marginals(door, plan, counts.total) if asks_marginals else None
     spent = (mu.scatter,) if asks_marginals else (mu.scatter, mu.marginals)
     moment = measured_moment(door, plan, counts, (places, means.values), (mu.class_norms, *spent))
     subspace = subspace_of(moment, counts, means.values, told_apart(counts, mu.class_scatter, Directions.told_apart))
-    progress("each class in the directions that stand above the noise")
+    progress("measuring each class along the directions that stand above the noise")
     view = own_view(places, plan, means.values, subspace)
     kinds = own_kinds(subspace)
     latent = measured_latent(door, plan, counts, view, kinds, (mu.latent_norms, mu.latent_means, mu.class_scatter))
@@ -83,21 +83,21 @@ def release_subspace(door: Door, plan: SubspacePlan, progress: Callable[[str], N
     shape = picture_of(places.columns)
     if plan.upright is None or shape is None:
         return model
-    progress("pictures set upright")
+    progress("measuring aligned images, with noise")
     frame = frame_of(middle.reshape(shape), still=not many_at_bounds)
     return replace(model, upright=measured_upright(door, plan, plan.upright, counts, frame, at_bounds))
 
 
 def refit_subspace(measurements: tuple[Measurement, ...], plan: SubspacePlan) -> SubspaceModel:
     """Fit the model anew to what was once released; every question must be the one that the answers before ask for."""
-    record = Record(measurements, alike)
+    record = Replay(measurements, approx_equal)
     model = release_subspace(record, plan, lambda _: None)
     if record.left:
         raise BundleError("there are more measurements than the budget asks for; use the version that made the bundle")
     return model
 
 
-def _at_bounds(door: Door, plan: SubspacePlan, counts: Counts) -> float:
+def _at_bounds(door: CuratorLike, plan: SubspacePlan, counts: Counts) -> float:
     """The share of the values that lie on a bound."""
     found = float(door.measure(AtBounds(plan.places), plan.mu.bounds).values[0])
     return min(max(found / plan.columns / counts.total, 0.0), 1.0)
@@ -136,7 +136,7 @@ class SubspaceMechanism(Mechanism):
         """See `Mechanism`."""
         return SubspacePlan.from_dict(content, schema, adjacency)
 
-    def release(self, door: Door, plan: SubspacePlan, progress: Callable[[str], None]) -> SubspaceModel:
+    def release(self, door: CuratorLike, plan: SubspacePlan, progress: Callable[[str], None]) -> SubspaceModel:
         """See `Mechanism`."""
         return release_subspace(door, plan, progress)
 

@@ -17,12 +17,12 @@ from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.tables.plan import TablesPlan
 from sfumato.fitting.mechanisms.tables.whitening import whitened
 from sfumato.fitting.models.table_mixture.model import TableMixture
-from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Features, Lookup, Softmax
 from sfumato.trusted.feature_maps.features import COEFFICIENT_UNIT, PSI_UNIT, VALUE_UNIT, IntArray, contrasts
-from sfumato.trusted.measurement import Door, Measurement
+from sfumato.trusted.measurement import CuratorLike, Measurement
 from sfumato.trusted.statistics import Gradient
 from sfumato.trusted.statistics.gradient import UNIT
 
@@ -59,7 +59,12 @@ _AT_ONCE = 1 << 12
 
 
 def adapt(
-    door: Door, plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, mixture: TableMixture, prior_sd: float
+    door: CuratorLike,
+    plan: TablesPlan,
+    one_way: OneWays,
+    pairs: PairTables | None,
+    mixture: TableMixture,
+    prior_sd: float,
 ) -> Softmax | None:
     """Ask for gradients, each at the best model so far, and return the best model after the last."""
     if plan.target is None or not plan.mu_steps:
@@ -183,7 +188,7 @@ def _pool(mixture: TableMixture, values: int) -> Batch:
             Tuning.pool_for_each * mixture.size, Tuning.pool_least, min(Tuning.pool_most, Tuning.pool_values // values)
         )
     )
-    return mixture.sample(rows, public_chance(1))
+    return mixture.sample(rows, public_rng(1))
 
 
 def _importance(told: FloatArray) -> FloatArray:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.fitting.mechanisms.counts.merging import IntArray
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
-from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
 
 Floats = NDArray[np.float32]
@@ -158,7 +158,7 @@ def approximate(
 ) -> tuple[FloatArray, list[FloatArray], IntArray]:
     """Fit so many components of each class: their weights, theta by column (components x groups), their class."""
     seen = evidence(one_way, pairs)
-    rng = public_chance(0)  # it breaks the tie between components
+    rng = public_rng(0)  # it breaks the tie between components
     owner = np.repeat(np.arange(len(components)), components)
     marginals = np.concatenate([column.theta for column in one_way.columns.values()], axis=1)[owner].astype(np.float32)
     jitter = np.where(np.repeat(components, components) > 1, Tuning.jitter, 0.0)[:, None]

@@ -23,13 +23,13 @@ from sfumato.fitting.mechanisms.tables.plan import TablesPlan, plan_tables
 from sfumato.fitting.mechanisms.tables.tuning import TABLES_TUNING, Components
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.model import TableMixture
-from sfumato.fitting.replay import Record
+from sfumato.fitting.replay import Replay
 from sfumato.fitting.retraining.evidence import TrainingData, evidence_of
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Softmax
-from sfumato.trusted.measurement import Door, Measurement
+from sfumato.trusted.measurement import CuratorLike, Measurement
 from sfumato.trusted.schema import Schema
 
 _MOST_COMPONENTS, _MOST_STEPS = 1_000, 10_000
@@ -56,20 +56,20 @@ class Fit:
 
 
 def release_tables(
-    door: Door, plan: TablesPlan, progress: Callable[[str], None], fit: Fit | None = None
+    door: CuratorLike, plan: TablesPlan, progress: Callable[[str], None], fit: Fit | None = None
 ) -> TableMixture:
     """Measure, fit, measure how far the fit is off, and mend it.
 
     After the measurements all is post-processing.
     """
     fit = fit or Fit()
-    progress("counting every column behind the door")
+    progress("measuring single-column counts, with noise")
     one_way = measure_one_way(door, plan, cut_target(door, plan))
-    progress("counting every two columns behind the door")
+    progress("measuring two-column counts, with noise")
     pairs = measure_pairs(door, plan, one_way)
-    progress("fitting the mixture to what came out")
+    progress("fitting the model to the noisy counts")
     mixture = _mixture(plan, one_way, pairs, fit)
-    progress("asking how far its labels are off")
+    progress("measuring corrections to the predictor of the target, with noise")
     return labelled(mixture, plan, adapt(door, plan, one_way, pairs, mixture, fit.prior))
 
 
@@ -79,7 +79,7 @@ def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: F
     Every table must be the one that schema, budget and earlier answers ask for. Gradients are taken as they were asked:
     which directions they look along hangs on the last digits of a fit.
     """
-    fit, record = fit or Fit(), Record(measurements)
+    fit, record = fit or Fit(), Replay(measurements)
     one_way = measure_one_way(record, plan, cut_target(record, plan))
     pairs = measure_pairs(record, plan, one_way)
     mixture = _mixture(plan, one_way, pairs, fit)
@@ -131,7 +131,7 @@ class TablesMechanism(Mechanism):
         """See `Mechanism`."""
         return TablesPlan.from_dict(content, schema, adjacency)
 
-    def release(self, door: Door, plan: TablesPlan, progress: Callable[[str], None]) -> TableMixture:
+    def release(self, door: CuratorLike, plan: TablesPlan, progress: Callable[[str], None]) -> TableMixture:
         """See `Mechanism`."""
         return release_tables(door, plan, progress)
 
@@ -145,7 +145,7 @@ class TablesMechanism(Mechanism):
     def training_data(self, measurements: Measurements, plan: TablesPlan, schema: Schema) -> TrainingData:
         """See `Mechanism`."""
         del schema
-        record = Record(measurements)
+        record = Replay(measurements)
         one_way = measure_one_way(record, plan, cut_target(record, plan))
         pairs = measure_pairs(record, plan, one_way)
         record.must_be_left(plan.mu_steps)

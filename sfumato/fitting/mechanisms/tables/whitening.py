@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.fitting.mechanisms.counts.estimation import FloatArray
-from sfumato.fitting.public_rng import public_chance
+from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Features, Lookup
@@ -73,7 +73,7 @@ def _principal(values: Floats, rank: int) -> FloatArray:
     """The leading principal directions, scaled to unit variance, each with its largest entry above 0."""
     basis = np.eye(len(values), dtype=np.float32)
     if len(values) > 4 * rank + 40:
-        basis = public_chance(2).normal(size=(len(values), rank + Tuning.spare)).astype(np.float32)
+        basis = public_rng(2).normal(size=(len(values), rank + Tuning.spare)).astype(np.float32)
         for _ in range(Tuning.rounds):
             basis = np.linalg.qr(values @ (values.T @ basis))[0]
     scores = (basis.T @ values).astype(np.float64)

@@ -28,7 +28,7 @@ from sfumato.fitting.models.gaussian_mixture.gaussians import (
     over_normal,
 )
 from sfumato.fitting.models.logarithms import log_sum
-from sfumato.trusted.encoding import Batch, Codes, Listed, Measured
+from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
 
 ACTIONS = ("mixture", "wide", "detailed")
 _MOST_COMPONENTS = 4096  # that ranges are cut into
@@ -81,7 +81,7 @@ class _View(NamedTuple):
 class GaussianMixture:
     """Gaussians by action, the posterior's draws, and the schema's scales; `given` is what has been asked of it."""
 
-    scales: Mapping[str, Measured]
+    scales: Mapping[str, NumericCodec]
     target: str | None
     classes: int
     size: float
@@ -175,7 +175,7 @@ class GaussianMixture:
         rest = Batch(batch.rows, {name: values for name, values in batch.codes.items() if name != target})
         places, at = self._places(rest)
         gaussians, _ = self._view.seen(at)
-        if isinstance(codes, Listed):
+        if isinstance(codes, CategoricalCodec):
             return gaussians.class_probabilities(places, at, self.classes)
         column = self.columns.index(target)
         share, means, sds = gaussians.told(places, at, column)
@@ -323,13 +323,13 @@ class GaussianMixture:
         if content["kind"] != cls.kind or set(content) != known:
             raise ValueError(f"a model of kind {content['kind']!r} is not known to this version; update sfumato")
         names, classes = content["columns"], int(content["classes"])
-        scales = {name: codes for name, codes in columns.items() if isinstance(codes, Measured)}
+        scales = {name: codes for name, codes in columns.items() if isinstance(codes, NumericCodec)}
         listed = None if content["target"] is None else columns[content["target"]]
         if list(scales) != names or [*names, *([] if listed is None else [content["target"]])] != sorted(
             columns, key=lambda name: name == content["target"] and listed is not None
         ):
             raise ValueError("the model has other columns than the schema")
-        if classes != (listed.size if isinstance(listed, Listed) else classes):
+        if classes != (listed.size if isinstance(listed, CategoricalCodec) else classes):
             raise ValueError("the model has other classes than the schema")
         part = np.array(table.column("part").to_pylist())
         owner, weight = table.column("class").to_numpy(), table.column("weight").to_numpy()
@@ -399,7 +399,7 @@ def _viewed(model: GaussianMixture, gaussians: Gaussians) -> _View:
     return _View(gaussians, ranges, frozenset(points), sliced, share * inside, inside)
 
 
-def _step_widths(scale: Measured, codes: IntArray) -> FloatArray:
+def _step_widths(scale: NumericCodec, codes: IntArray) -> FloatArray:
     """How much of the scale the step of each code takes up; an atom counts as its step."""
     atoms = np.array(scale.atoms)[np.maximum(codes - scale.steps, 0)] if scale.atoms else np.zeros(len(codes))
     step = np.where(codes < scale.steps, codes, scale.steps_of(atoms))
@@ -417,7 +417,7 @@ def _sliced(gaussians: Gaussians, ranges: Mapping[int, tuple[float, float]]) -> 
     return gaussians, inside
 
 
-def _range(condition: Condition, scale: Measured) -> tuple[float, float] | None:
+def _range(condition: Condition, scale: NumericCodec) -> tuple[float, float] | None:
     """The range of places that a condition asks for, open where it reaches a bound; None: single values."""
     if condition.low is None or condition.high is None or condition.low == condition.high:
         return None

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sfumato.errors import RequestError
 from sfumato.fitting.models.gaussian_mixture.gaussians import FloatArray, Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
-from sfumato.trusted.encoding import Codes, Measured
+from sfumato.trusted.encoding import Codes, NumericCodec
 
 _BARS = 40
 _BAND = (0.025, 0.975)
@@ -34,7 +34,7 @@ def drawn(model: GaussianMixture, most: int = _PUSHED) -> Iterator[GaussianMixtu
 
 def marginal_of(model: GaussianMixture, column: str, codes: Codes) -> pa.Table:
     """The probability of every value or interval of a column, and the 95 % band of the posterior."""
-    if not isinstance(codes, Measured):
+    if not isinstance(codes, NumericCodec):
         known = model.gaussians.by_class(model.classes)
         others = [one.gaussians.by_class(model.classes) for one in drawn(model)]
         value = codes.decode(np.arange(model.classes, dtype=np.int32), np.zeros(model.classes))
@@ -106,7 +106,7 @@ def parameter_table(model: GaussianMixture, labels: pa.Array, level: float) -> p
     )
 
 
-def affine(scale: Measured) -> tuple[float, float]:
+def affine(scale: NumericCodec) -> tuple[float, float]:
     """Offset and unit that turn a place into the column's units; into its natural logarithm on a log scale."""
     if not scale.log:
         low, high = scale.number_at(np.array([0.0, 1.0]))

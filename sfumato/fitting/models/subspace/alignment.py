@@ -102,13 +102,13 @@ class UprightModel:
         apart = np.abs(np.subtract(*middles)).max()
         return float(max((np.abs(mine - theirs) / (1 + np.abs(mine))).max(), apart))
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """What is not an array."""
         return {"frame": asdict(self.frame), "directions": self.basis.shape[1], "paper": self.paper}
 
 
 def frame_from(content: Mapping[str, Any], columns: int) -> Frame:
-    """The frame that `to_content` wrote, of so many columns."""
+    """The frame that `to_dict` wrote, of so many columns."""
     frame = Frame(**content["frame"])
     if frame.pixels != columns:
         raise ValueError("upright pictures have other columns than the model")

@@ -12,7 +12,7 @@ from sfumato.fitting.models.subspace.alignment import UprightModel
 from sfumato.fitting.models.subspace.images import DrawnPictures
 from sfumato.fitting.models.subspace.marginals import Marginals, Scores
 from sfumato.fitting.models.subspace.maths import FloatArray, IntArray, LowRankGaussians
-from sfumato.trusted.encoding import Measured
+from sfumato.trusted.encoding import NumericCodec
 
 _NOTHING = 1e-4  # of a column's variance: with less than this in the subspace a column is drawn with its residual
 
@@ -34,7 +34,7 @@ class Records:
 class Laws:
     """What does not depend on a condition: scales, the law of g, marginals and upright pictures if there are any."""
 
-    scales: tuple[Measured, ...]
+    scales: tuple[NumericCodec, ...]
     likely: LowRankGaussians
     marginals: Marginals | None
     upright: UprightModel | None = None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from sfumato.fitting.models.subspace.maths import LowRankGaussians
-from sfumato.trusted.encoding import Measured
+from sfumato.trusted.encoding import NumericCodec
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -34,7 +34,7 @@ class Marginals:
     ends: FloatArray
 
     @classmethod
-    def of(cls, probabilities: FloatArray, scales: Iterable[Measured]) -> "Marginals":
+    def of(cls, probabilities: FloatArray, scales: Iterable[NumericCodec]) -> "Marginals":
         """The marginals of columns with these scales."""
         found = [part_ends(scale) for scale in scales]
         return cls(probabilities, np.array(found))
@@ -77,7 +77,7 @@ class Marginals:
         return density
 
 
-def part_ends(scale: Measured) -> FloatArray:
+def part_ends(scale: NumericCodec) -> FloatArray:
     """Where the parts of a scale between its lowest and its highest value begin, and where the last ends."""
     even = np.linspace(0, 1, _PARTS + 1)
     if not scale.whole:

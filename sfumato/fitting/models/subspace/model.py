@@ -35,7 +35,7 @@ from sfumato.fitting.models.subspace.laws import Laws, Records
 from sfumato.fitting.models.subspace.marginals import CELLS, Marginals
 from sfumato.fitting.models.subspace.maths import FloatArray, LowRankGaussians, log_normals, stratified
 from sfumato.fitting.models.subspace.parts import arrays_of, fields_of, must_be_sound, to_table
-from sfumato.trusted.encoding import Batch, Codes, Listed, Measured
+from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
 
 __all__ = ["CELLS", "SubspaceModel"]
 
@@ -71,7 +71,7 @@ class SubspaceModel:
     count_sd, marginal_sd   standard deviations of the noise in the count of a class and in a probability of a cell
     """
 
-    scales: Mapping[str, Measured]
+    scales: Mapping[str, NumericCodec]
     target: str | None
     classes: int
     size: float
@@ -231,7 +231,7 @@ class SubspaceModel:
 
         Where a column has been asked to have a value, this is its value in every record.
         """
-        if isinstance(codes, Listed):
+        if isinstance(codes, CategoricalCodec):
             return self._by_parts(batch, self._class_probabilities)
         return self._by_parts(batch, lambda part: self._told_mean(part, target))
 
@@ -364,7 +364,7 @@ class SubspaceModel:
             "size": self.size,
             "count_sd": self.count_sd,
             "marginal_sd": self.marginal_sd,
-            "upright": None if self.upright is None else self.upright.to_content(),
+            "upright": None if self.upright is None else self.upright.to_dict(),
             "settings": dict(self.settings),
         }
         return content, to_table(arrays_of(self))

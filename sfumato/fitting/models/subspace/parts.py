@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.fitting.models.subspace.alignment import UprightModel, frame_from
 from sfumato.fitting.models.subspace.marginals import CELLS
-from sfumato.trusted.encoding import Codes, Listed, Measured
+from sfumato.trusted.encoding import CategoricalCodec, Codes, NumericCodec
 
 if TYPE_CHECKING:
     from sfumato.fitting.models.subspace.model import SubspaceModel
@@ -102,11 +102,11 @@ def fields_of(content: Mapping[str, Any], table: pa.Table, columns: Mapping[str,
     if set(content) - {"upright"} != _CONTENT or table.column_names != ["part", "values"]:
         raise ValueError("the model has parts that are not known to this version; update sfumato")
     names, target, classes = content["columns"], content["target"], int(content["classes"])
-    scales = {name: codes for name, codes in columns.items() if isinstance(codes, Measured)}
+    scales = {name: codes for name, codes in columns.items() if isinstance(codes, NumericCodec)}
     if list(scales) != names or set(columns) - set(names) != ({target} - {None}):
         raise ValueError("the model has other columns than the schema")
     listed = None if target is None else columns[target]
-    if classes != (listed.size if isinstance(listed, Listed) else 1):
+    if classes != (listed.size if isinstance(listed, CategoricalCodec) else 1):
         raise ValueError("the model has other classes than the schema")
     pictured = content.get("upright") or {}
     frame = frame_from(pictured, len(names)) if pictured else None

@@ -9,7 +9,7 @@ from sfumato.fitting.models.gaussian_mixture.tables import affine
 from sfumato.fitting.models.subspace.column import Certain, ColumnLaw
 from sfumato.fitting.models.subspace.maths import FloatArray
 from sfumato.fitting.models.subspace.model import SubspaceModel
-from sfumato.trusted.encoding import Codes, Measured
+from sfumato.trusted.encoding import Codes, NumericCodec
 
 _BARS = 40
 _BAND = 1.96  # standard deviations to either side of a 95 % interval
@@ -21,7 +21,7 @@ def marginal_of(model: SubspaceModel, column: str, codes: Codes) -> pa.Table:
     The band takes the noise for normal and answers for linear in it: that of the class means, of the counts for the
     target, and of the cells where columns have marginals.
     """
-    if not isinstance(codes, Measured):
+    if not isinstance(codes, NumericCodec):
         known = model.class_shares
         deviation = share_deviations(known, model.counts, model.count_sd)
         value = codes.decode(np.arange(model.classes, dtype=np.int32), np.zeros(model.classes))

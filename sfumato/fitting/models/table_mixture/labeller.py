@@ -76,15 +76,15 @@ class Labeller:
         """The labeller given that only so much of each class is left."""
         return replace(self, share=self.share * share)
 
-    def to_content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain content. Only what was fitted is written, never what has been asked."""
-        content = {"model": self.model.to_content(), "target": self.target}
+        content = {"model": self.model.to_dict(), "target": self.target}
         return content if self.of_samples else {**content, "of_samples": False}
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> "Labeller":
-        """The labeller that `to_content` wrote."""
+    def from_dict(cls, content: Mapping[str, Any]) -> "Labeller":
+        """The labeller that `to_dict` wrote."""
         of_samples = content.get("of_samples", True)
         if set(content) - {"of_samples"} != {"model", "target"} or not isinstance(of_samples, bool):
             raise ValueError("a labeller has a model, a target, perhaps a word on samples, and nothing else")
-        return cls.of(Softmax.from_content(content["model"]), content["target"], of_samples)
+        return cls.of(Softmax.from_dict(content["model"]), content["target"], of_samples)

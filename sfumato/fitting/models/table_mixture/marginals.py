@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import RequestError
-from sfumato.trusted.encoding import Codes, Listed, Measured
+from sfumato.trusted.encoding import CategoricalCodec, Codes, NumericCodec
 
 if TYPE_CHECKING:
     from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
@@ -25,7 +25,7 @@ def marginal_table(model: "TableMixture", column: str, codes: Codes) -> pa.Table
     missing value is a null in the last row.
     """
     pieces, probability = model.columns[column], model.marginal(column)
-    if not isinstance(codes, Measured):
+    if not isinstance(codes, NumericCodec):
         value = codes.decode(pieces.starts.astype(np.int32), np.zeros(len(pieces.starts)))
         return pa.table({"value": value, **_with_band(probability, pieces.noise)})
     groups, place = np.unique(pieces.groups, return_inverse=True)
@@ -40,7 +40,7 @@ def _with_band(probability: FloatArray, noise: FloatArray) -> dict[str, FloatArr
     return {"probability": probability, "low": low, "high": high}
 
 
-def _ends(codes: Measured, pieces: "Pieces", place: NDArray[np.int64]) -> tuple[pa.Array, pa.Array]:
+def _ends(codes: NumericCodec, pieces: "Pieces", place: NDArray[np.int64]) -> tuple[pa.Array, pa.Array]:
     """The least and the greatest value of every group of pieces, null for the missing one."""
     inside = np.full(len(place), _ALMOST_ONE)
     least = codes.decode(pieces.starts.astype(np.int32), np.zeros(len(place)))
@@ -54,11 +54,11 @@ def _ends(codes: Measured, pieces: "Pieces", place: NDArray[np.int64]) -> tuple[
 
 def piece_values(column: str, codes: Codes, pieces: "Pieces") -> tuple[FloatArray, NDArray[np.bool_]]:
     """The mean value of each piece, and whether it has one."""
-    if isinstance(codes, Measured):
+    if isinstance(codes, NumericCodec):
         everything = np.arange(codes.size, dtype=np.int32)
         table = codes.read(codes.decode(everything, np.full(codes.size, 0.5))).values
     else:
-        numbers = codes.values if isinstance(codes, Listed) else ()
+        numbers = codes.values if isinstance(codes, CategoricalCodec) else ()
         if not all(isinstance(number, int | float) for number in numbers):
             raise RequestError(f"the values of column {column!r} are no numbers and have no mean; use marginal")
         table = np.array([float(number) for number in numbers] + [np.nan] * (codes.missing is not None))
@@ -67,7 +67,7 @@ def piece_values(column: str, codes: Codes, pieces: "Pieces") -> tuple[FloatArra
     return value, ~np.isnan(table[pieces.starts])
 
 
-def pieces_up_to(codes: Measured, pieces: "Pieces", share: FloatArray, numbers: FloatArray) -> FloatArray:
+def pieces_up_to(codes: NumericCodec, pieces: "Pieces", share: FloatArray, numbers: FloatArray) -> FloatArray:
     """The probability at or below each number, of a column whose pieces have these shares.
 
     Among the records that have a value. The codes of a piece are alike, and so are the values of a step.

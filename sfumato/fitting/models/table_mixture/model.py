@@ -21,7 +21,7 @@ from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.logarithms import log_sum
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.marginals import marginal_table, piece_values, pieces_up_to
-from sfumato.trusted.encoding import Batch, Codes, Listed, Measured
+from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -174,7 +174,7 @@ class TableMixture:
     def told(self, batch: Batch, target: str, codes: Codes) -> FloatArray:
         """See `Model`."""
         pieces, share = self.columns[target], self.conditional(batch, target)
-        if isinstance(codes, Listed):
+        if isinstance(codes, CategoricalCodec):
             probabilities = np.zeros((batch.rows, codes.size))
             probabilities[:, pieces.starts] = share
             return probabilities
@@ -303,7 +303,7 @@ class TableMixture:
             "kind": self.kind,
             "weights": self.weights.tolist(),
             "size": self.size,
-            "labeller": None if self.labeller is None else self.labeller.to_content(),
+            "labeller": None if self.labeller is None else self.labeller.to_dict(),
             "settings": dict(self.settings),
         }
         return content, table
@@ -333,7 +333,7 @@ class TableMixture:
             at = column == name
             start, stop, group, noise = (part[at] for part in plain.values())
             columns[name] = Pieces(start, stop, group, noise, theta[at].T)
-        labeller = None if content.get("labeller") is None else Labeller.from_content(content["labeller"])
+        labeller = None if content.get("labeller") is None else Labeller.from_dict(content["labeller"])
         return cls(weights, columns, float(content["size"]), labeller, content.get("settings", {}))
 
 
@@ -344,8 +344,8 @@ def _layout(components: int) -> pa.Schema:
     return pa.schema([("column", pa.string()), *plain, ("noise", pa.float64()), ("theta", theta)])
 
 
-def _measured(column: str, codes: Codes) -> Measured:
-    if not isinstance(codes, Measured):
+def _measured(column: str, codes: Codes) -> NumericCodec:
+    if not isinstance(codes, NumericCodec):
         raise RequestError(f"the values of column {column!r} have no order; use marginal")
     return codes
 
