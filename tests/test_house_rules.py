@@ -10,6 +10,7 @@ import pytest
 
 import sfumato
 from sfumato.trusted.statistics import statistic
+from tests.mutants.__main__ import argued, listed, name_of
 from tests.trusted_lines import lines_by_room
 
 ROOT = Path(__file__).parents[1]
@@ -90,3 +91,10 @@ def test_the_readme_names_every_trusted_folder():
 def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert "://" in link or (page.parent / link).exists(), link
+
+
+def test_every_mutant_still_has_its_place():
+    """A list that does not match the code would only be noticed by `make mutants`."""
+    for mutant in listed():
+        assert (ROOT / mutant.file).read_text(encoding="utf-8").count(mutant.original) == 1, str(mutant)
+    assert argued() <= {name_of(mutant) for mutant in listed()}
