@@ -224,7 +224,7 @@ def test_a_purse_for_other_persons_than_the_source_bounds_is_refused():
         (open_source(rows, people, declared=True), 2),
         (open_source(rows, SCHEMA, declared=True), 3),
     ):
-        with pytest.raises(RequestError, match="counts other persons than the source"):
+        with pytest.raises(RequestError, match="count different persons"):
             Curator(source, Adjacency.ADD_REMOVE, PrivacyFilter(10**12, records), SecureNoise())
     assert Curator(
         open_source(rows, people, declared=True), Adjacency.ADD_REMOVE, PrivacyFilter(10**12, 3), SecureNoise()

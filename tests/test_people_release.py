@@ -47,7 +47,7 @@ def test_the_statement_says_whom_it_protects(tmp_path):
     assert again.statement == release.statement
     page = public_report(again)
     assert "one person, all of their records" in page
-    assert "one person moves it by" in page
+    assert "noise, in largest effects of one person" in page
     one = CASES["tables"].by_person(1).release(seed=None).statement
     assert "1 record of each counts at most." in one.promise
 
@@ -130,7 +130,7 @@ def test_replacing_moves_a_sum_no_less_than_adding(name):
 def test_the_door_counts_persons_as_its_source_does():
     case = CASES["tables"].by_person(3)
     with closing(open_source(case.table, case.schema, declared=True)) as source:
-        with pytest.raises(RequestError, match="counts other persons"):
+        with pytest.raises(RequestError, match="count different persons"):
             Curator(source, Adjacency.ADD_REMOVE, PrivacyFilter(10**12), SecureNoise())
         Curator(source, Adjacency.ADD_REMOVE, PrivacyFilter(10**12, 3), SecureNoise())
     with closing(open_source(case.table, CASES["tables"].schema, declared=True)) as source, pytest.raises(RequestError):

@@ -58,8 +58,8 @@ def test_lies_in_a_measurement_are_found(release):
     item = release.measurements[0]
     assert "noise of every measurement" in failed(with_measurement(release, sigma=0.95 * item.sigma))
     assert "costs add up and stay in the budget" in failed(with_measurement(release, mu=2 * item.mu))
-    assert "whole numbers, one for each cell" in failed(with_measurement(release, values=item.values[:-1].copy()))
-    assert "whole numbers, one for each cell" in failed(with_measurement(release, values=item.values + 0.5))
+    assert "integers, one for each cell" in failed(with_measurement(release, values=item.values[:-1].copy()))
+    assert "integers, one for each cell" in failed(with_measurement(release, values=item.values + 0.5))
     assert "statement lists every measurement" in failed(dataclasses.replace(release, measurements=()))
 
 
@@ -119,7 +119,7 @@ def outcomes(release) -> dict[str, bool]:
     return {check.what: check.holds for check in verify(release)}
 
 
-NOISE, SHAPE = "noise of every measurement", "whole numbers, one for each cell"
+NOISE, SHAPE = "noise of every measurement", "integers, one for each cell"
 ITEMS, COSTS = "statement lists every measurement", "costs add up and stay in the budget"
 CLAIM, SCHEMA_FOLLOWED = "budget keeps the claimed epsilon and delta", "measurements follow the schema"
 MODEL = "model follows from the measurements"

@@ -10,7 +10,8 @@ import numpy as np
 
 from sfumato.artefact.release import Release
 from sfumato.artefact.statement import hash_contents, item_of
-from sfumato.errors import SfumatoError
+from sfumato.errors import RequestError, SfumatoError
+from sfumato.fitting.generators.training import torch_or_error
 from sfumato.fitting.mechanisms.mechanism import find_mechanism, restore_constants, restore_plan
 from sfumato.fitting.models.model import Model
 from sfumato.fitting.retraining.fit import OWN
@@ -89,7 +90,7 @@ def _noise(release: Release) -> Check:
 def _shape(release: Release) -> Check:
     sizes = [(size_of(item.statistic), item.values) for item in release.measurements]
     holds = all(values.shape == (size,) and values.dtype == "int64" for size, values in sizes)
-    return Check.of("whole numbers, one for each cell", holds, f"{sum(size for size, _ in sizes)} values")
+    return Check.of("integers, one for each cell", holds, f"{sum(size for size, _ in sizes)} values")
 
 
 def _items(release: Release) -> Check:
@@ -145,6 +146,11 @@ def _replay(release: Release, features: Any) -> Check:
         return Check(what, Outcome.UNCHECKED, "it was fitted with public features; give their table with --features")
     if settings.get("generator") == OWN:
         return Check(what, Outcome.UNCHECKED, "it was trained by a generator that this library does not bring")
+    if "generator" in settings:
+        try:
+            torch_or_error()
+        except RequestError as error:
+            return Check(what, Outcome.UNCHECKED, str(error))
     batch = None if features is None else release.encoded(features)
     try:
         again = _fit_again(release, batch)

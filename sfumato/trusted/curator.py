@@ -23,7 +23,7 @@ _NOTHING = np.zeros(0, dtype=np.int32)
 
 
 class Curator:
-    """Holds the records of one source, and lets out measurements while the purse lasts."""
+    """Holds the records of one source, and answers statistics while the privacy filter allows it."""
 
     def __init__(
         self, source: Source, adjacency: Adjacency, purse: PrivacyFilter, noise: Noise, public: Sequence[str] = ()
@@ -34,13 +34,13 @@ class Curator:
         self._adjacency = adjacency
         self._purse = purse
         if purse.records != (source.unit.records if source.unit else 1):
-            raise RequestError("the purse counts other persons than the source; open both from one schema")
+            raise RequestError("the privacy filter and the source count different persons; open both from one schema")
         self._noise = noise
         self._measurements: list[Measurement] = []
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """Everything that came through the door, in order."""
+        """Every measurement so far, in order."""
         return tuple(self._measurements)
 
     def features(self, names: Sequence[str]) -> Batch:
@@ -63,9 +63,9 @@ class Curator:
             block has noise sigma / weight, and rounding the noise to integers is post-processing, because the sum is of
             integers. Where the source has a `unit`, mu is for one record and the change is one person with all of their
             records: k = `unit.records` of them count at most, nobody else's choice moves, so the sum moves by at most k
-            times as much and the answer is k mu-GDP, which is what the purse takes. Under replace a person may come to
-            have fewer or more records than before: each that comes or goes moves the sum by the sensitivity for
-            add-remove, which is not above that for replace (see `Statistic`).
+            times as much and the answer is k mu-GDP, which is what the privacy filter counts. Under replace a person
+            may come to have fewer or more records than before: each that comes or goes moves the sum by the sensitivity
+            for add-remove, which is not above that for replace (see `Statistic`).
         Edge cases
             A sum beyond 64 bits wraps around, with the noise that is added to it: what comes out is the noisy sum
             modulo 2^64, post-processing once more. No records: the sum is zero and everything else is the same. Not

@@ -198,6 +198,16 @@ def test_without_torch_nothing_is_spent(monkeypatch, tmp_path):
     assert not ledger.path.exists() or not ledger.entries()
 
 
+def test_without_torch_a_generator_is_not_checked_and_not_wrong(monkeypatch):
+    import sys
+
+    release = every_case()["slices"].release()
+    monkeypatch.setitem(sys.modules, "torch", None)
+    (check,) = [one for one in verify(release) if one.what == "model follows from the measurements"]
+    assert check.outcome == Outcome.UNCHECKED
+    assert "sfumato[generators]" in check.detail
+
+
 @pytest.mark.parametrize("case", ["slices", "tables", "mixture", "mixture without classes"])
 def test_generators_train_on_any_bundle_and_the_ledger_does_not_move(case, tmp_path):
     ledger = tmp_path / "ledger.sqlite"
