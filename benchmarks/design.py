@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from sfumato.trusted.arrays import FloatArray
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
@@ -22,7 +24,7 @@ os.environ.setdefault("RAYON_NUM_THREADS", "1")  # Clarabel's
 import numpy as np
 from sfumato_papers.liu.budget import mean_bounds
 from sfumato_papers.liu.design import optimal_design
-from sfumato_papers.liu.fitting import FloatArray, fit
+from sfumato_papers.liu.fitting import fit
 from sfumato_papers.liu.neighbours import Reading, mean_shifts
 from tests.published.semidefinite import as_printed, farthest, whitened
 

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from sfumato.trusted.arrays import IntArray
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
@@ -34,7 +36,7 @@ PAPER = 110  # what is darker is blank
 LONGEST = 1_800  # seconds that one run may take
 
 
-def records(rows: int, columns: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def records(rows: int, columns: int) -> tuple[NDArray[np.uint8], IntArray]:
     """Ten classes in forty directions, as whole numbers from 0 to 255."""
     rng = np.random.default_rng(0)
     basis, centres = rng.standard_normal((RANK, columns)), rng.standard_normal((CLASSES, columns))

@@ -13,10 +13,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sfumato.errors import RequestError
 from sfumato.fitting.public_rng import orthonormal, public_rng
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.budget import Budget, noise_scale
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Encoder, NumericCodec
 from sfumato.trusted.encoding.frames import kind_of, names_of, to_arrow
@@ -25,9 +25,6 @@ from sfumato.trusted.noise import Noise, SecureNoise
 from sfumato.trusted.random_directions import Frame
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _UNIT = 1 << 20  # the length of the longest record
 _FRAME_UNIT = 1 << 20

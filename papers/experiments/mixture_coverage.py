@@ -7,10 +7,11 @@ import numpy as np
 from sfumato_papers.liu import fit
 
 from experiments.cells import Cell, Figures, Results, table
-from experiments.mixture_data import FloatArray, IntArray, Records, parameters, released, synthetic
+from experiments.mixture_data import Records, parameters, released, synthetic
 from experiments.mixture_real import available, real_records, split
 from sfumato.artefact.release import Release
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.feature_maps import FourierFeatures, Hampel, Shells
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.measurement import Measurement

@@ -11,9 +11,7 @@ from sfumato_papers.liu import Mixture
 
 import sfumato
 from sfumato.artefact.release import Release
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 DELTA = 1e-5
 REACH = 10.0  # of the means of synthetic classes

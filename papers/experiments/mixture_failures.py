@@ -11,8 +11,9 @@ from sfumato_papers.liu import Mixture, fit
 from experiments import mixture_study as study
 from experiments.cells import Cell, Figures, Results, shown, table
 from experiments.mixture_coverage import unresolved
-from experiments.mixture_data import FloatArray, Records, gaussian_classes, mixture_of, released, synthetic
+from experiments.mixture_data import Records, gaussian_classes, mixture_of, released, synthetic
 from sfumato.fitting.models.gaussian_mixture.gaussians import gaussian_kl
+from sfumato.trusted.arrays import FloatArray
 
 EPSILONS = (1.0, 4.0)
 SIZES = (0, 1, 2, 5, 20, 50)

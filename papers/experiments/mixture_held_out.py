@@ -9,8 +9,9 @@ from sfumato_papers.liu import Mixture, fit
 from experiments import mixture_study as study
 from experiments.cells import Cell, Figures, Results, table
 from experiments.mixture_accuracy import apart
-from experiments.mixture_data import FloatArray, Records, mixture_of, released
+from experiments.mixture_data import Records, mixture_of, released
 from experiments.mixture_real import TABLES, available, real_records, split
+from sfumato.trusted.arrays import FloatArray
 
 EPSILONS = (0.5, 1.0, 4.0)
 ACTIONS = ("mixture", "wide", "detailed")

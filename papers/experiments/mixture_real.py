@@ -12,8 +12,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from experiments.mixture_data import FloatArray, IntArray, Records
+from experiments.mixture_data import Records
 from experiments.tasks import data_folder
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 Labelled = tuple[FloatArray, IntArray]
 Half = Literal["choosing", "reporting"]

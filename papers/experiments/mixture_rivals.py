@@ -5,7 +5,8 @@ import math
 import numpy as np
 from sfumato_papers.liu import Mixture, release_as_published
 
-from experiments.mixture_data import DELTA, FloatArray, Records
+from experiments.mixture_data import DELTA, Records
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.budget import Budget, noise_scale
 from sfumato.trusted.noise import SecureNoise
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import lightgbm
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 import sfumato
@@ -24,6 +23,7 @@ from experiments.cells import Cell, Figures, Results, shown, table
 from experiments.subspace_data import Wide, isolet, mnist, usps
 from experiments.subspace_pictures import write_filled, write_grid
 from sfumato.artefact.release import Release
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 RESULTS = Path(__file__).with_suffix(".json")
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
@@ -81,7 +81,7 @@ def measure(name: str, epsilon: float, rows: int, seed: int, *, pictured: bool =
     }
 
 
-def score(probability: NDArray[np.float64], label: NDArray[np.int64]) -> float:
+def score(probability: FloatArray, label: IntArray) -> float:
     if probability.shape[1] == 2:
         return float(roc_auc_score(label, probability[:, 1]))
     return float(np.mean(probability.argmax(axis=1) == label))

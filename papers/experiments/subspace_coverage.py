@@ -12,6 +12,7 @@ import sfumato
 from experiments.cells import Cell, Figures, Results, shown, table
 from experiments.subspace_data import isolet, mnist
 from sfumato.artefact.release import Release
+from sfumato.trusted.arrays import IntArray
 
 COLUMNS, CLASSES, LEVEL = 30, 3, 0.9
 CASES = [
@@ -22,7 +23,7 @@ CASES = [
 REAL = {"MNIST, epsilon 1": mnist, "isolet, epsilon 1": isolet}
 
 
-def inside(release: Release, numbers: NDArray[Any], label: NDArray[np.int64]) -> NDArray[np.bool_]:
+def inside(release: Release, numbers: NDArray[Any], label: IntArray) -> NDArray[np.bool_]:
     """Which intervals hold (classes x columns), of columns without a log scale."""
     found = release.parameters(level=LEVEL, output="arrow")
     own = np.array([numbers[label == k].mean(axis=0) for k in range(int(label.max()) + 1)])

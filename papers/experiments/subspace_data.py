@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import sfumato
 from experiments.tasks import data_folder
+from sfumato.trusted.arrays import IntArray
 
 
 class Wide(NamedTuple):
@@ -16,9 +17,9 @@ class Wide(NamedTuple):
 
     name: str
     numbers: NDArray[Any]
-    label: NDArray[np.int64]
+    label: IntArray
     test_numbers: NDArray[Any]
-    test_label: NDArray[np.int64]
+    test_label: IntArray
     bounds: tuple[float, float]
     delta: float
     image: tuple[int, int] | None = None

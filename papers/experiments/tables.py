@@ -28,7 +28,8 @@ import sfumato
 from experiments.tasks import TASKS, Task
 from sfumato.evaluate.fidelity import fidelity
 from sfumato.evaluate.learners import Learner, design, learners, score, softened
-from sfumato.evaluate.records import FloatArray, read_all, values_of
+from sfumato.evaluate.records import read_all, values_of
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import CategoricalCodec, Encoder
 
 RESULTS = Path(__file__).with_suffix(".json")

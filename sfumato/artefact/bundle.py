@@ -20,7 +20,6 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sfumato.archive.members import from_arrow_file, from_json, read_members, to_arrow_file, to_json, write_members
 from sfumato.artefact.release import Release
@@ -29,6 +28,7 @@ from sfumato.errors import BundleError
 from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.registry import model_from_parts
 from sfumato.fitting.stored_plan import StoredPlan
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Encoder, Header
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.schema import Schema
@@ -130,7 +130,7 @@ def _assembled(
     measured: dict[str, Any],
     model: dict[str, Any],
     *,
-    values: list[NDArray[np.int64]],
+    values: list[IntArray],
     table: pa.Table,
 ) -> Release:
     """A release from the content of its files; whatever is too little or too much raises."""

@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import RequestError
 from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.table_mixture.marginals import piece_values
 from sfumato.fitting.models.table_mixture.model import TableMixture
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Codes, NumericCodec
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.statistics import Cells
-
-FloatArray = NDArray[np.float64]
 
 _BAND = 1.96  # standard deviations to either side of a 95 % interval
 
@@ -68,7 +66,7 @@ class _Answer:
 
     fitted: TableMixture
     column: str
-    starts: NDArray[np.int64]
+    starts: IntArray
     share: FloatArray
     away: FloatArray
     size: float

@@ -19,6 +19,7 @@ from sfumato.fitting.conditions import Condition, conditions_of
 from sfumato.fitting.models.model import Model
 from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.stored_plan import StoredPlan
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, Encoder, Header, NumericCodec
 from sfumato.trusted.encoding.frames import kind_of, names_of, to_arrow
 from sfumato.trusted.encoding.header import Frame
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from sfumato.fitting.generators.networks import CustomGenerator
     from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
 
-FloatArray = NDArray[np.float64]
 _ROWS_AT_ONCE = 1 << 18
 
 

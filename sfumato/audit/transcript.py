@@ -10,9 +10,9 @@ from typing import Protocol
 
 import numpy as np
 
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.statistics import Statistic
-from sfumato.trusted.statistics.statistic import IntArray
 
 
 class Sums(Protocol):

@@ -11,7 +11,8 @@ from sfumato.artefact.release import Release
 from sfumato.errors import RequestError
 from sfumato.evaluate.fidelity import Fidelity, fidelity
 from sfumato.evaluate.learners import Learner, design, errors, learners, score, softened
-from sfumato.evaluate.records import FloatArray, read_all, values_of
+from sfumato.evaluate.records import read_all, values_of
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Encoder
 from sfumato.trusted.schema import Schema
 

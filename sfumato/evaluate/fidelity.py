@@ -5,12 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.evaluate.records import FloatArray
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.schema import Schema
-
-IntArray = NDArray[np.int64]
 
 _ATOM = 0.05  # a number held by this share of the real rows is a cell of its own
 _CUTS = np.linspace(0, 1, 11)[1:-1]  # the rest is cut at its deciles

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import RequestError
-from sfumato.evaluate.records import FloatArray
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.schema import Schema
 
 Predict = Callable[[FloatArray], FloatArray]

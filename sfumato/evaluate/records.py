@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, Codes, Encoder, NumericCodec
 from sfumato.trusted.encoding.frames import kind_of
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
-
-FloatArray = NDArray[np.float64]
 
 
 @redact_errors

@@ -1,7 +1,8 @@
 """Randomness that is no secret: it spreads starting points and synthetic records, after the door."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from sfumato.trusted.arrays import FloatArray
 
 PublicRng = np.random.Generator
 
@@ -11,8 +12,8 @@ def public_rng(stream: int) -> PublicRng:
     return np.random.default_rng(stream)
 
 
-def orthonormal(rng: PublicRng, rows: int, count: int) -> NDArray[np.float64]:
+def orthonormal(rng: PublicRng, rows: int, count: int) -> FloatArray:
     """Rows x directions: an orthonormal frame of uniform direction."""
     q, r = np.linalg.qr(rng.normal(size=(rows, count)))
-    frame: NDArray[np.float64] = q * np.sign(np.diag(r))
+    frame: FloatArray = q * np.sign(np.diag(r))
     return frame

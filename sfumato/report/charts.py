@@ -9,14 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from sfumato.artefact.statement import PrivacyStatement
 from sfumato.fitting.models.model import Model
 from sfumato.report import svg
 from sfumato.trusted.encoding import Codes, NumericCodec
-
-FloatArray = NDArray[np.float64]
 
 _WIDTH, _HEIGHT, _BASE = 320.0, 150.0, 128.0
 _MISSING_WIDTH = 26.0

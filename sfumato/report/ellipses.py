@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
-from sfumato.fitting.models.gaussian_mixture.gaussians import FloatArray
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
 from sfumato.report import svg
+from sfumato.trusted.arrays import FloatArray
 
 SHADES = ("#a55a42", "#5b6b6f", "#b08d63", "#7a6a58", "#8c4a5a", "#6b7f4f", "#46627f", "#c08a3e")
 _PANEL, _GAP = 168.0, 26.0

@@ -6,12 +6,10 @@ import zlib
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.artefact.release import Release
+from sfumato.trusted.arrays import GreyArray
 from sfumato.trusted.schema import IntegerColumn, NumberColumn
-
-GreyArray = NDArray[np.uint8]
 
 _ACROSS, _MOST_DOWN, _DRAWN = 16, 12, 2_000
 _GAP, _PAPER = 2, 232

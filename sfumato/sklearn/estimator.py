@@ -6,6 +6,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import FloatArray, IntArray
+
 try:
     from sklearn.base import BaseEstimator
     from sklearn.metrics import accuracy_score
@@ -24,9 +26,6 @@ from sfumato.sklearn.releasing import Records, Released, Terms, release_with_bou
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import DEFAULT_DELTA, Budget
 from sfumato.trusted.reservation import LedgerLike
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _UNNAMED = "unnamed arrays"
 _FAR = 1e100  # in ranges of a column: its square is still a number

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.budget import Budget, epsilon_of
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.feature_maps import Grid
@@ -33,8 +33,6 @@ from sfumato.trusted.privacy_filter import PrivacyFilter, mu_of_units, units_of
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.statistics import Cells
-
-FloatArray = NDArray[np.float64]
 
 _POWERS = 2.0 ** np.arange(-4, 41)
 OCTAVES: FloatArray = np.concatenate((-_POWERS[::-1], _POWERS))
@@ -124,7 +122,7 @@ def _count(
     return Curator(source, adjacency, purse, noise).measure(statistic, mu)
 
 
-def _kept(edges: FloatArray, counts: NDArray[np.int64], sigma: float) -> tuple[float, float]:
+def _kept(edges: FloatArray, counts: IntArray, sigma: float) -> tuple[float, float]:
     """The run of cells that the records fill, three times as wide; all cells where no run stands out from the noise.
 
     The run has the largest sum of counts, less a price for each cell, so its ends hold more than the noise; a cell that

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.schema import Schema
-
-FloatArray = NDArray[np.float64]
 
 
 class DataDependentWarning(UserWarning):

@@ -14,13 +14,13 @@ from sfumato.fitting.mechanisms.mixture.plan import plan_mixture
 from sfumato.sklearn.private_bounds import PUBLIC_BOX, Purchase, estimate_bounds
 from sfumato.sklearn.public_inputs import schema_of, target_of, values_of
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.noise import SecureNoise, SeededNoise
 from sfumato.trusted.reservation import LedgerLike, Reservation
 from sfumato.trusted.schema import Schema
 
-FloatArray = NDArray[np.float64]
 _BOTH = "mixture within bought bounds"
 
 

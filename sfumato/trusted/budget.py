@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erfcx, ndtr
 
 from sfumato.errors import BudgetError
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED, mu_of_units
-
-FloatArray = NDArray[np.float64]
 
 DEFAULT_DELTA = 1e-6
 LARGEST_BUDGET = 2**53  # units; an epsilon of some thousands

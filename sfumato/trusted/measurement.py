@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.statistics import Statistic, statistic_from_dict
 
@@ -23,7 +21,7 @@ class Measurement:
     statistic: Statistic
     mu: float
     sigma: float
-    values: NDArray[np.int64]
+    values: IntArray
 
     def __post_init__(self) -> None:
         if not all(isinstance(number, float) and 0 < number < _MOST for number in (self.mu, self.sigma)):
@@ -35,7 +33,7 @@ class Measurement:
         return {"statistic": self.statistic.to_dict(), "mu": self.mu, "sigma": self.sigma}
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any], values: NDArray[np.int64]) -> "Measurement":
+    def from_dict(cls, content: Mapping[str, Any], values: IntArray) -> "Measurement":
         """The measurement that `to_dict` wrote, with its values."""
         if set(content) != {"statistic", "mu", "sigma"}:
             raise ValueError("a measurement has a statistic, mu, sigma and nothing else")

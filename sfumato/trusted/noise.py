@@ -28,14 +28,11 @@ from typing import Any, Protocol
 import mpmath
 import numpy as np
 from mpmath import libmp
-from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import FloatArray, IntArray, WordArray
 from sfumato.trusted.fixed_point import LARGEST_SIGMA
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-Words = NDArray[np.uint64]
-DrawWords = Callable[[int], Words]
+DrawWords = Callable[[int], WordArray]
 
 _RELATIVE_ERROR = 64 * 2.0**-52
 _EDGE = np.uint64(1 << 24)
@@ -83,7 +80,7 @@ class SeededNoise:
         self._seed = seed
         self._drawn = 0
 
-    def _words(self, count: int) -> Words:
+    def _words(self, count: int) -> WordArray:
         self._drawn += 1
         key = f"{self._seed}/{self._drawn}".encode()
         return np.frombuffer(hashlib.shake_256(key).digest(8 * count), dtype=np.uint64)
@@ -97,7 +94,7 @@ class SeededNoise:
         return hashlib.sha256(f"{self._seed}/key".encode()).digest()
 
 
-def secure_words(count: int) -> Words:
+def secure_words(count: int) -> WordArray:
     """Uniform 64-bit words from the operating system."""
     return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
@@ -119,7 +116,7 @@ def rounded_gaussian(sigma: float, size: int, words: DrawWords) -> IntArray:
     return drawn.reshape(-1)[:size]
 
 
-def _rounded_pairs(a: Words, b: Words, sigma: float, words: DrawWords) -> IntArray:
+def _rounded_pairs(a: WordArray, b: WordArray, sigma: float, words: DrawWords) -> IntArray:
     value, bound = box_muller(a, b, sigma)
     nearest = np.floor(value + 0.5)
     to_the_next_half = 0.5 - np.abs(value - nearest)
@@ -129,7 +126,7 @@ def _rounded_pairs(a: Words, b: Words, sigma: float, words: DrawWords) -> IntArr
     return rounded
 
 
-def box_muller(a: Words, b: Words, sigma: float) -> tuple[FloatArray, FloatArray]:
+def box_muller(a: WordArray, b: WordArray, sigma: float) -> tuple[FloatArray, FloatArray]:
     """The two normal values of each pair of words, and how far bits not yet drawn and rounding can move them."""
     to_one = ~a  # 1 - U in the same bits, so that log keeps its digits near U = 1
     u, rest = _unit(a), _unit(to_one)
@@ -140,7 +137,7 @@ def box_muller(a: Words, b: Words, sigma: float) -> tuple[FloatArray, FloatArray
     return np.stack((radius * np.cos(angle), radius * np.sin(angle))), bound
 
 
-def _unit(word: Words) -> FloatArray:
+def _unit(word: WordArray) -> FloatArray:
     """The middle of the interval of (0, 1) that the bits of a word leave open.
 
     Never 0, never 1 where a draw is decided.

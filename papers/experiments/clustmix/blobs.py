@@ -4,11 +4,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sfumato_papers.clustmix import noise
 
-FloatArray = NDArray[np.float64]
+from sfumato.trusted.arrays import FloatArray
 
 EACH, FEATURES = 100, 2
 RECORDS, EACH_CLUSTER = 4 * EACH, 2 * EACH

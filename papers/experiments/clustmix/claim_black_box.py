@@ -2,10 +2,10 @@
 
 import numpy as np
 from sfumato_papers.clustmix import ClusterMixing, Clusters, ThreeA, constrained_kmeans, no_adaptation, told_apart
-from sfumato_papers.clustmix.clustering import FloatArray
 
 from experiments.clustmix.blobs import EACH_CLUSTER, RECORDS, four_blobs, worst_pair
 from experiments.truth_page import Figures, Finding, Section, Table, number
+from sfumato.trusted.arrays import FloatArray
 
 EPSILON, CLASSES, STARTS = 1.0, 2, 12
 RUNS, QUICK_RUNS = 600, 10

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from sfumato_papers.clustmix import (
     ClusterMixing,
     KernelInducingPoints,
@@ -18,12 +17,11 @@ from sfumato_papers.clustmix import (
 
 from experiments.clustmix.blobs import EACH_CLUSTER, FEATURES, RECORDS, best_halves, four_blobs, worst_pair
 from experiments.truth_page import Figures, Finding, Section, Table, number, span
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.budget import epsilon_of, mu_of
 
 EPSILON, SIGMA_MAX, ALPHA = 1.0, 0.1, 0.5
 LARGEST_MU = 36.0  # beyond, the epsilon of this one is named, and is a lower bound
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 def measure(quick: bool) -> Figures:

@@ -6,9 +6,9 @@ import numpy as np
 from markupsafe import Markup
 from sfumato_papers.clustmix import ClusterMixing, KernelInducingPoints, ThreeA, gmm_constrained
 
-from experiments.clustmix.rows import FloatArray, IntArray
 from experiments.clustmix.scatter import WRONG, frames, sheet_of_frames
 from experiments.clustmix.toys import separable
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 RECORDS, SMALLEST, ALPHA, EPSILON, SEED = 400, 25, 0.3, 5.0, 4
 

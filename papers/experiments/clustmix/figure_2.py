@@ -4,9 +4,9 @@ import numpy as np
 from markupsafe import Markup
 from sfumato_papers.clustmix import PublishedPoints, Setting, searched
 
-from experiments.clustmix.rows import FloatArray, IntArray
 from experiments.clustmix.scatter import frames, sheet_of_frames
 from experiments.clustmix.toys import TOYS
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 RECORDS, SEED = 2_000, 0
 EPSILONS = (0.1, 1.0, 10.0)

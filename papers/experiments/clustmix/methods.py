@@ -10,7 +10,8 @@ from sfumato_papers.baselines import RIVALS, Rival, Table
 from sfumato_papers.clustmix import PublishedPoints, Scaling, Setting, searched, smallest_mixture
 
 from experiments.clustmix.learning import score, told
-from experiments.clustmix.rows import FloatArray, IntArray, Rows, Split
+from experiments.clustmix.rows import Rows, Split
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 EPSILON = 1.0
 MNIST_DELTA = 1e-5

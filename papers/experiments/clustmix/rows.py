@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 
 class Split(NamedTuple):

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from experiments.clustmix.rows import FloatArray, IntArray
 from experiments.pictures import GRID, Stroke, curve, sheet
 from sfumato.report import svg
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 SIDE, GAP, TOP, LEFT = 190.0, 22.0, 62.0, 14.0
 CLASSES = ("#cf8d2e", "#3f7f68")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from experiments.clustmix.rows import FloatArray, IntArray
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 Toy = tuple[FloatArray, IntArray]
 

@@ -7,7 +7,8 @@ from sfumato_papers.liu import Reading
 from sfumato_papers.liu.release import Prepared, prepared
 
 from experiments.liu.data import iris, standardised, synthetic
-from experiments.mixture_data import DELTA, IntArray, Records
+from experiments.mixture_data import DELTA, Records
+from sfumato.trusted.arrays import IntArray
 
 SYNTHETIC_SEED = 7
 OTHER_SEEDS = range(100, 125)

@@ -6,8 +6,9 @@ from sfumato_papers.liu import labels_by_kmeans
 
 from experiments.cells import progress
 from experiments.liu.changes import SYNTHETIC_SEED, tables
-from experiments.mixture_data import IntArray, Records
+from experiments.mixture_data import Records
 from experiments.truth_page import Figures, Finding, Section, Table, hundred, number, yes
+from sfumato.trusted.arrays import IntArray
 
 SEED = 5
 PLACE = "footnotes 1 and 2, definition 1"

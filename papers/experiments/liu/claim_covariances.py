@@ -10,8 +10,9 @@ from sfumato_papers.liu.release import Prepared, draw
 from experiments.cells import progress
 from experiments.liu.changes import OTHER_SEEDS, SYNTHETIC_SEED, algorithm, other_tables, tables
 from experiments.liu.data import iris, standardised
-from experiments.mixture_data import DELTA, FloatArray, Records
+from experiments.mixture_data import DELTA, Records
 from experiments.truth_page import Figures, Finding, Section, Table, hundred, number, span, spread, yes
+from sfumato.trusted.arrays import FloatArray
 
 EPSILON = 1.0
 EPSILONS = (0.01, 0.1, 1 / 3, 1.0, 2.0, 4.0, 8.0)

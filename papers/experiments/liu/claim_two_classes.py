@@ -9,8 +9,9 @@ from sfumato_papers.liu.release import Prepared
 
 from experiments.liu.changes import OTHER_SEEDS, READINGS, SYNTHETIC_SEED, algorithm, other_tables, tables
 from experiments.liu.claim_one_mean import largest_move
-from experiments.mixture_data import DELTA, FloatArray, Records
+from experiments.mixture_data import DELTA, Records
 from experiments.truth_page import Figures, Finding, Section, Table, hundred, number, spread, yes
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.budget import delta_of, epsilon_of
 
 EPSILON = 1.0

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 from sfumato_papers.liu import Mixture, labels_by_kmeans
 
-from experiments.mixture_data import FloatArray, IntArray, Records, gaussian_classes, iris
+from experiments.mixture_data import Records, gaussian_classes, iris
 from experiments.tasks import data_folder
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 __all__ = ["CLUSTERS", "METERS", "Digits", "Units", "digits", "iris", "load_profiles", "standardised", "synthetic"]
 

@@ -7,7 +7,7 @@ from sfumato_papers.liu import Mixture, divergence
 
 from experiments.liu.data import digits
 from experiments.liu.methods import FITTED, fitted_to, mixtures
-from experiments.mixture_data import FloatArray, IntArray
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 TRIALS, WITH_LABELS, QUICK_TRIALS = 20, 3, 1
 

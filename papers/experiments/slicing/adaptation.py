@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.clustmix.rows import FloatArray, IntArray
 from experiments.clustmix.runs import Kept, Run
 from experiments.slicing.images import SIDE, Digits, digits
 from experiments.slicing.slices_of_images import Public, Released, ours, slice_wass
 from experiments.slicing.table import shown
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 PART = "digits: "
 PAIRS = (("MNIST", "USPS"), ("USPS", "MNIST"))

@@ -17,14 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 from sfumato_papers.slicing import DIVERGENCES, Divergence, LeastSquares
 from sfumato_papers.slicing.divergence import estimate
 from sfumato_papers.slicing.mechanism import orthonormal
 
 from experiments.pictures import Axis, Panel, Point, Series, Stroke, curve, decades, drawn_panel, sheet, write
-
-FloatArray = NDArray[np.float64]
+from sfumato.trusted.arrays import FloatArray
 
 HERE = Path(__file__).parent
 DIMENSION, SLICES, SIGMA = 5, 3, 0.7

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.clustmix.rows import FloatArray, IntArray
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 SIDE = 16
 NAMES = ("MNIST", "USPS")

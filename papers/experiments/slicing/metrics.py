@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.clustmix.learning import score, told
-from experiments.clustmix.rows import FloatArray, IntArray
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 METRICS = ("KSComp", "CorrSim", "LogitRegression", "2-way TV", "LightGBM")
 BINS = 8

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.clustmix.rows import FloatArray
+from sfumato.trusted.arrays import FloatArray
 
 if TYPE_CHECKING:
     from sfumato.trusted.statistics import Slices

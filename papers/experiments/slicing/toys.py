@@ -14,8 +14,8 @@ import pyarrow as pa
 from sfumato_papers.baselines import RIVALS, Rival, Table
 
 import sfumato
-from experiments.clustmix.rows import FloatArray, IntArray
 from experiments.slicing.methods import DELTA, slicers
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 RECORDS, QUICK_RECORDS, DRAWN, QUICK_DRAWN = 20_000, 2_000, 400, 100
 EPSILONS = (0.2, 1.0, 5.0)

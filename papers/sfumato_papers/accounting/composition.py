@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import BudgetError, RequestError
-from sfumato.trusted.budget import FloatArray
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato_papers.accounting.profile import SlicingProfile, gaussian_deltas
 
 INTERVAL = 1e-4  # the grid of losses that dp_accounting takes where none is named
@@ -54,7 +53,7 @@ def privacy_loss(profile: SlicingProfile, sigma: float, interval: float = INTERV
     return dominating(nodes, deltas, interval)
 
 
-def dominating(nodes: NDArray[np.int64], deltas: FloatArray, interval: float) -> Any:
+def dominating(nodes: IntArray, deltas: FloatArray, interval: float) -> Any:
     """The loss of a symmetric pair whose curve goes through (node * interval, delta), nodes 0 and up.
 
     Below 0 the curve follows from symmetry: delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon)).

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, optimize, special
 
-from sfumato.trusted.budget import FloatArray
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.random_directions import Frame, checked_clip
 from sfumato_papers.accounting.rdp import log_moment
 

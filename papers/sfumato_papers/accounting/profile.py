@@ -30,7 +30,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, ndtr
 
 from sfumato.errors import BudgetError
-from sfumato.trusted.budget import FloatArray
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.random_directions import Directions, Frame, require_fresh
 from sfumato_papers.accounting.law import Law, law_of
 

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato_papers.baselines.interface import FloatArray, Generated, Table, Tensor
+from sfumato.trusted.arrays import FloatArray
+from sfumato_papers.baselines.interface import Generated, Table, Tensor
 from sfumato_papers.baselines.layout import Layout
 from sfumato_papers.baselines.networks import Network, batch, descend, made_up, network, noise, seeded, tensor
 

@@ -6,9 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.budget import Budget, mu_of, noise_scale
 from sfumato_papers.baselines.embedding import Features, public_bandwidth, sensitivity
-from sfumato_papers.baselines.interface import BOUNDS, FloatArray, Generated, Table, Tensor, claim
+from sfumato_papers.baselines.interface import BOUNDS, Generated, Table, Tensor, claim
 from sfumato_papers.baselines.layout import Layout
 from sfumato_papers.baselines.networks import Network, descend, made_up, network, noise, seeded, tensor
 

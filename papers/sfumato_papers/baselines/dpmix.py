@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.errors import DataError
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.budget import Budget
-from sfumato_papers.baselines.interface import BOUNDS, FloatArray, Generated, Table, claim
+from sfumato_papers.baselines.interface import BOUNDS, Generated, Table, claim
 from sfumato_papers.baselines.layout import Layout, largest
 from sfumato_papers.baselines.networks import ROWS_AT_ONCE
 

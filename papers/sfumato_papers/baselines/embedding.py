@@ -12,7 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato_papers.baselines.interface import FloatArray, Tensor
+from sfumato.trusted.arrays import FloatArray
+from sfumato_papers.baselines.interface import Tensor
 from sfumato_papers.baselines.layout import Layout
 from sfumato_papers.baselines.networks import ROWS_AT_ONCE, tensor
 

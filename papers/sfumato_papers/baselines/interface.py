@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.trusted.arrays import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Tensor = Any
 """Of torch, which is loaded only where a network is trained."""
 BOUNDS = "Numbers are taken to lie in [0, 1] by public bounds. Bounds that come from the records are not paid for."

@@ -10,7 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato_papers.baselines.interface import FloatArray, IntArray, Table, Tensor
+from sfumato.trusted.arrays import FloatArray, IntArray
+from sfumato_papers.baselines.interface import Table, Tensor
 
 Choice = Callable[[FloatArray], IntArray]
 """One value for each row of a soft block."""

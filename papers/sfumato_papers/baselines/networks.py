@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato_papers.baselines.interface import FloatArray, IntArray, Tensor
+from sfumato.trusted.arrays import FloatArray, IntArray
+from sfumato_papers.baselines.interface import Tensor
 from sfumato_papers.baselines.layout import Layout, drawn
 
 Network = Any

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.errors import DataError, RequestError
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.budget import Budget
-from sfumato_papers.baselines.interface import BOUNDS, FloatArray, Generated, IntArray, Table, Tensor, claim
+from sfumato_papers.baselines.interface import BOUNDS, Generated, Table, Tensor, claim
 from sfumato_papers.baselines.layout import Layout, largest
 from sfumato_papers.baselines.networks import ROWS_AT_ONCE, Network, descend, device, network, noise, seeded, tensor
 from sfumato_papers.baselines.teachers import Teachers

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato_papers.baselines.interface import FloatArray, Tensor
+from sfumato.trusted.arrays import FloatArray
+from sfumato_papers.baselines.interface import Tensor
 from sfumato_papers.baselines.networks import tensor
 
 

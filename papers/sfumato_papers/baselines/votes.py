@@ -6,7 +6,7 @@ and so take 1 from a count and add it to the other.
 
 import numpy as np
 
-from sfumato_papers.baselines.interface import FloatArray
+from sfumato.trusted.arrays import FloatArray
 
 ORDERS: FloatArray = np.arange(1.0, 101.0)
 """The moments that are kept."""

@@ -10,14 +10,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import beta
 
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.budget import epsilon_of
 from sfumato_papers.clustmix.framework import Synthetic
-
-FloatArray = NDArray[np.float64]
 
 _MOVED = 1e-9
 _LARGEST_MU = 36.0  # beyond, an epsilon is out of reach of float64

@@ -10,10 +10,8 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 _ROUNDS = 20  # of expectation and maximisation, and of exchanges within an assignment
 _SETTLED = 1e-3  # the share of records that may still move when it ends

@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato_papers.clustmix.clustering import Clusters, assigned, distances
 from sfumato_papers.clustmix.slicing import regions
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Mixtures(NamedTuple):

@@ -4,12 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato_papers.clustmix.kernel import tangent_kernel
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _SPREAD = 1e-6  # so that a constant column can be divided by its deviation
 

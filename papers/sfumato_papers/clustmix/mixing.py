@@ -3,14 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato_papers.clustmix.faults import KNOWN_FAULTS
 from sfumato_papers.clustmix.framework import Mixtures
 from sfumato_papers.clustmix.noise import noise
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

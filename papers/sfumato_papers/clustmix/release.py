@@ -6,18 +6,15 @@ from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import BudgetError, DataError, RequestError
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato_papers.clustmix.clustering import gmm_constrained
 from sfumato_papers.clustmix.framework import Synthetic, ThreeA
 from sfumato_papers.clustmix.inducing_points import KernelInducingPoints, no_adaptation
 from sfumato_papers.clustmix.mixing import ClusterMixing
 from sfumato_papers.clustmix.noise import smallest_mixture
 from sfumato_papers.clustmix.scaling import Scaled, Scaling
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

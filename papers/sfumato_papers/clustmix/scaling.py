@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from sfumato.trusted.arrays import FloatArray
+
 Scaling = Literal["min-max", "normal quantiles"]
 
 

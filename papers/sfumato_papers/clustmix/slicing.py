@@ -5,8 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import FloatArray
 
-def regions(rng: np.random.Generator, X: NDArray[np.float64], slices: int) -> Iterator[NDArray[np.bool_]]:  # noqa: N803
+
+def regions(rng: np.random.Generator, X: FloatArray, slices: int) -> Iterator[NDArray[np.bool_]]:  # noqa: N803
     """Which records lie in each region; all of them in one where nothing is cut.
 
     The paper cuts "for feature" at n data points drawn uniformly and says no more: here one feature, drawn at random,

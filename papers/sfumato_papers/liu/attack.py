@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.trusted.arrays import FloatArray
 from sfumato_papers.liu.draws import draws
-from sfumato_papers.liu.fitting import FloatArray
 from sfumato_papers.liu.likelihood import log_likelihood
 from sfumato_papers.liu.release import Prepared
 

@@ -11,9 +11,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from sfumato.errors import RequestError
+from sfumato.trusted.arrays import AnyIntArray, FloatArray
 from sfumato_papers.liu.design import optimal_design
 from sfumato_papers.liu.faults import BASELINE_FAULTS
-from sfumato_papers.liu.fitting import Fitted, FloatArray, IntArray, Mixture, check_records, fit
+from sfumato_papers.liu.fitting import Fitted, Mixture, check_records, fit
 from sfumato_papers.liu.limits import check_budget, check_size
 from sfumato_papers.liu.neighbours import Reading, mean_shifts
 from sfumato_papers.liu.noise import gaussian
@@ -29,7 +30,7 @@ Noise = Callable[[float, float, int], FloatArray]
 def release_by_baseline(
     rng: np.random.Generator,
     X: FloatArray,  # noqa: N803 - X as in the paper
-    y: IntArray,
+    y: AnyIntArray,
     classes: int,
     epsilon: float,
     delta: float,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
+from sfumato.trusted.arrays import AnyIntArray, FloatArray
 from sfumato_papers.liu.dual import Ellipsoid, holding_weights, relative_gap
-from sfumato_papers.liu.fitting import FloatArray, IntArray
 
 _PASSES = 100
 _NEW_POINTS, _NEW_POINTS_FOR_EACH_DIMENSION = 8, 2
@@ -51,12 +51,12 @@ def optimal_design(shifts: FloatArray, metric: FloatArray, tolerance: float = 1e
     return Design(scale**2 * half @ half.T, gap)
 
 
-def _spanning(points: FloatArray) -> IntArray:
+def _spanning(points: FloatArray) -> AnyIntArray:
     """As many points as dimensions, each the farthest from the span of those before it."""
-    order: IntArray = qr(points.T, mode="r", pivoting=True)[1]
+    order: AnyIntArray = qr(points.T, mode="r", pivoting=True)[1]
     return order[: points.shape[1]]
 
 
-def _outermost(distances: FloatArray, dimensions: int) -> IntArray:
+def _outermost(distances: FloatArray, dimensions: int) -> AnyIntArray:
     count = min(max(_NEW_POINTS, _NEW_POINTS_FOR_EACH_DIMENSION * dimensions), len(distances))
     return np.argpartition(-distances, count - 1)[:count]

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato_papers.liu.fitting import Fitted, FloatArray, IntArray
+from sfumato.trusted.arrays import AnyIntArray, FloatArray
+from sfumato_papers.liu.fitting import Fitted
 from sfumato_papers.liu.optimisation import NoisePlan
 
 
@@ -12,7 +13,7 @@ from sfumato_papers.liu.optimisation import NoisePlan
 class Draws:
     """Releases, one in each row: counts that stand for the weights, means, covariances."""
 
-    outcomes: IntArray
+    outcomes: AnyIntArray
     means: FloatArray
     covariances: FloatArray
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato_papers.liu.fitting import FloatArray
+from sfumato.trusted.arrays import FloatArray
 
 _NEWTON_STEPS = 80
 _CENTRING = 0.03  # of the complementarity, left after a step

@@ -1,15 +1,11 @@
 """A Gaussian for each class, fitted to labelled records without any privacy."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.integer[Any]]
+from sfumato.trusted.arrays import AnyIntArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +31,10 @@ class Mixture:
 class Fitted(Mixture):
     """The mixture that (2) fits, and how many records each class has."""
 
-    counts: IntArray
+    counts: AnyIntArray
 
 
-def fit(X: FloatArray, y: IntArray, classes: int) -> Fitted:  # noqa: N803 - X as in the paper
+def fit(X: FloatArray, y: AnyIntArray, classes: int) -> Fitted:  # noqa: N803 - X as in the paper
     """Frequencies (2a), means (2b) and unbiased covariances (2c) of the records of each class.
 
     Labels are 0 to classes - 1. The paper asks for one record in each class; (12) inverts every covariance, so that
@@ -63,7 +59,7 @@ def check_records(X: FloatArray) -> None:  # noqa: N803
         raise DataError("the paper assumes records of real numbers: a matrix with a finite number in every place")
 
 
-def _check(X: FloatArray, y: IntArray, classes: int) -> None:  # noqa: N803
+def _check(X: FloatArray, y: AnyIntArray, classes: int) -> None:  # noqa: N803
     check_records(X)
     if y.shape != X.shape[:1]:
         raise DataError(f"there are {len(y)} labels for {len(X)} records; the paper assumes one for each")

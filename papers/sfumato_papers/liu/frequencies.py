@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato_papers.liu.fitting import FloatArray
+from sfumato.trusted.arrays import FloatArray
 
 
 class FrequencyMap(NamedTuple):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 
-from sfumato_papers.liu.fitting import FloatArray
+from sfumato.trusted.arrays import FloatArray
 
 _NODES, _REACH = 2_000, 12.0  # of the sinh rule: up to 80,000 widths of the saddle
 _FARTHEST = 1e6  # where K is finite everywhere

@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from sfumato_papers.liu.fitting import FloatArray, IntArray, check_records
+from sfumato.trusted.arrays import AnyIntArray, FloatArray
+from sfumato_papers.liu.fitting import check_records
 
 _RESTARTS, _ROUNDS = 10, 1_000
 
 
-def labels_by_kmeans(rng: np.random.Generator, X: FloatArray, classes: int) -> IntArray:  # noqa: N803
+def labels_by_kmeans(rng: np.random.Generator, X: FloatArray, classes: int) -> AnyIntArray:  # noqa: N803
     """Footnote 1: the nearest of `classes` centres, the best of ten starts. The largest class is 0."""
     check_records(X)
     search = _scikit_learn("cluster").KMeans(classes, n_init=_RESTARTS, random_state=_seed(rng))
     return _by_size(search.fit_predict(X))
 
 
-def labels_by_em(rng: np.random.Generator, X: FloatArray, classes: int) -> IntArray:  # noqa: N803
+def labels_by_em(rng: np.random.Generator, X: FloatArray, classes: int) -> AnyIntArray:  # noqa: N803
     """Remark 1: the component most responsible for a record, after expectation maximisation. The largest class is 0.
 
     The paper says that frequencies of that method are to be discretised. Its neighbours change a label, so that it is
@@ -45,6 +46,6 @@ def _seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**31))
 
 
-def _by_size(labels: IntArray) -> IntArray:
-    rank: IntArray = np.argsort(np.argsort(-np.bincount(labels), kind="stable"))
+def _by_size(labels: AnyIntArray) -> AnyIntArray:
+    rank: AnyIntArray = np.argsort(np.argsort(-np.bincount(labels), kind="stable"))
     return rank[labels]

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import multigammaln
 
+from sfumato.trusted.arrays import FloatArray
 from sfumato_papers.liu.draws import Draws
-from sfumato_papers.liu.fitting import Fitted, FloatArray
+from sfumato_papers.liu.fitting import Fitted
 from sfumato_papers.liu.optimisation import NoisePlan
 
 

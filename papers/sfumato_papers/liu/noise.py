@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato_papers.liu.fitting import FloatArray
+from sfumato.trusted.arrays import FloatArray
 
 
 def gaussian(rng: np.random.Generator, covariance: FloatArray) -> FloatArray:

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from sfumato_papers.liu.fitting import Fitted, FloatArray, IntArray
+from sfumato.trusted.arrays import AnyIntArray, FloatArray
+from sfumato_papers.liu.fitting import Fitted
 
 
-def objective(fitted: Fitted, gammas: FloatArray, mean_covariances: FloatArray, outcomes: IntArray) -> FloatArray:
+def objective(fitted: Fitted, gammas: FloatArray, mean_covariances: FloatArray, outcomes: AnyIntArray) -> FloatArray:
     """g of (12) for each outcome, a row of counts that stand for released weights.
 
     It is not the expected KL: -E ln|Sigma + W| is replaced by -E ln|W| and ln|Sigma| is left out. It grows without

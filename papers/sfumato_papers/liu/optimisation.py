@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.trusted.arrays import AnyIntArray, FloatArray
 from sfumato_papers.liu.budget import claimed_epsilon, covariance_epsilons, largest_gammas, mean_bounds
 from sfumato_papers.liu.design import optimal_design
-from sfumato_papers.liu.fitting import Fitted, FloatArray, IntArray
+from sfumato_papers.liu.fitting import Fitted
 from sfumato_papers.liu.frequencies import frequency_map
 from sfumato_papers.liu.neighbours import neighbouring_counts
 from sfumato_papers.liu.objective import objective
@@ -33,7 +34,7 @@ class NoisePlan:
     mean_epsilons: FloatArray
     gammas: FloatArray
     mean_covariances: FloatArray
-    outcomes: IntArray
+    outcomes: AnyIntArray
     probabilities: FloatArray
     objectives: tuple[float, ...]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato_papers.liu.fitting import FloatArray
+from sfumato.trusted.arrays import FloatArray
 
 _LEAST_EIGENVALUE = 1e-6  # the nearest positive semidefinite matrix is singular, and no Gaussian has such a covariance
 

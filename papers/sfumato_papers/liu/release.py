@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.trusted.arrays import AnyIntArray, FloatArray
 from sfumato_papers.liu.faults import KNOWN_FAULTS
-from sfumato_papers.liu.fitting import Fitted, FloatArray, IntArray, Mixture, check_records, fit
+from sfumato_papers.liu.fitting import Fitted, Mixture, check_records, fit
 from sfumato_papers.liu.limits import check_budget, check_size
 from sfumato_papers.liu.neighbours import Reading, mean_shifts
 from sfumato_papers.liu.noise import gaussian, wishart
@@ -29,7 +30,7 @@ class PublishedRelease(Mixture):
 def release_as_published(
     rng: np.random.Generator,
     X: FloatArray,  # noqa: N803 - X as in the paper
-    y: IntArray,
+    y: AnyIntArray,
     classes: int,
     epsilon: float,
     delta: float,
@@ -62,7 +63,7 @@ class Prepared(NamedTuple):
 
 def prepared(
     X: FloatArray,  # noqa: N803 - X as in the paper
-    y: IntArray,
+    y: AnyIntArray,
     classes: int,
     epsilon: float,
     delta: float,

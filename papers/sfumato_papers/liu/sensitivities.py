@@ -14,7 +14,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from sfumato.errors import DataError, RequestError
-from sfumato_papers.liu.fitting import Fitted, FloatArray, IntArray
+from sfumato.trusted.arrays import AnyIntArray, FloatArray
+from sfumato_papers.liu.fitting import Fitted
 from sfumato_papers.liu.neighbours import Reading, mean_shifts
 
 Footing = Literal["range", "neighbours", "unit ball"]
@@ -31,7 +32,7 @@ class Sensitivity(NamedTuple):
 
 def sensitivity(
     X: FloatArray,  # noqa: N803
-    y: IntArray,
+    y: AnyIntArray,
     fitted: Fitted,
     k: int,
     reading: Reading,
@@ -70,7 +71,7 @@ def _of_unit_vectors(dimensions: int, count: int) -> tuple[float, float]:
     return (dimensions + 1) / count, np.sqrt(2) / count
 
 
-def covariance_shifts(X: FloatArray, y: IntArray, fitted: Fitted, k: int, reading: Reading) -> FloatArray:  # noqa: N803
+def covariance_shifts(X: FloatArray, y: AnyIntArray, fitted: Fitted, k: int, reading: Reading) -> FloatArray:  # noqa: N803
     """Sigma_k(D') - Sigma_k(D) for every neighbour D' that the reading counts: a row for each, its upper triangle."""
     away, count = X - fitted.means[k], fitted.counts[k]
     if count == 2:

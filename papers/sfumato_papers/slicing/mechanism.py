@@ -15,9 +15,10 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from sfumato.errors import DataError, RequestError
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.random_directions import Frame
 from sfumato_papers.accounting import SlicingProfile
-from sfumato_papers.baselines.interface import FloatArray, Tensor
+from sfumato_papers.baselines.interface import Tensor
 from sfumato_papers.baselines.layout import Layout
 
 Angles = Literal["orthonormal", "independent"]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato_papers.baselines.interface import FloatArray, IntArray, Table, Tensor
+from sfumato.trusted.arrays import FloatArray, IntArray
+from sfumato_papers.baselines.interface import Table, Tensor
 from sfumato_papers.baselines.layout import Layout
 from sfumato_papers.baselines.networks import batch, device, made_up, network, noise, seeded, tensor
 from sfumato_papers.slicing.mechanism import Ball, NoisySlices, Slicing

@@ -10,10 +10,9 @@ from typing import Any
 
 import clarabel
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-FloatArray = NDArray[np.float64]
+from sfumato.trusted.arrays import FloatArray
 
 
 def as_printed(shifts: FloatArray, metric: FloatArray, bound: float = 1.0, **settings: Any) -> FloatArray:

@@ -5,15 +5,11 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import AnyFloatArray, IntArray
 from sfumato.trusted.feature_maps import Grid
-
-FloatArray = NDArray[np.floating[Any]]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +25,8 @@ class Column:
 
     grid: Grid
     groups: IntArray
-    inside: FloatArray
-    noise: FloatArray
+    inside: AnyFloatArray
+    noise: AnyFloatArray
     ordered: int
 
     @property
@@ -49,9 +45,9 @@ class Linear:
     precision   one over the variance, for each function and class
     """
 
-    features: FloatArray | None
-    values: FloatArray
-    precision: FloatArray
+    features: AnyFloatArray | None
+    values: AnyFloatArray
+    precision: AnyFloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +59,9 @@ class Pairs:
     precision   cells x cells
     """
 
-    coarse: FloatArray
-    tables: FloatArray
-    precision: FloatArray
+    coarse: AnyFloatArray
+    tables: AnyFloatArray
+    precision: AnyFloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +75,10 @@ class Histograms:
     noise    variance of a share's noise
     """
 
-    places: FloatArray
-    ends: FloatArray
-    outer: FloatArray
-    shares: FloatArray
+    places: AnyFloatArray
+    ends: AnyFloatArray
+    outer: AnyFloatArray
+    shares: AnyFloatArray
     noise: float
 
 
@@ -96,8 +92,8 @@ class Evidence:
     """
 
     columns: Mapping[str, Column]
-    totals: FloatArray
-    marginals: FloatArray
+    totals: AnyFloatArray
+    marginals: AnyFloatArray
     prior: float
     linear: tuple[Linear, ...] = ()
     pairs: Pairs | None = None

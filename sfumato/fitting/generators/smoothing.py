@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sfumato.fitting.generators.columnwise import Tensor
-from sfumato.fitting.generators.evidence import FloatArray, Histograms
+from sfumato.fitting.generators.evidence import Histograms
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import AnyFloatArray
 
 
 class Tuning(TuningConstants, room="generators.smoothing"):
@@ -57,7 +58,7 @@ class SmoothedSlices:
         return torch.einsum("kbs,kc->sbc", bins, member)
 
 
-def smoothing_of(ends: FloatArray, outer: FloatArray, width: FloatArray) -> FloatArray:
+def smoothing_of(ends: AnyFloatArray, outer: AnyFloatArray, width: AnyFloatArray) -> AnyFloatArray:
     """Directions x bins x bins: into which bins Gaussian noise takes the records of a bin, spread evenly in it."""
     low, high = np.minimum(outer[:, :1], ends[:, :1]), np.maximum(outer[:, 1:], ends[:, -1:])
     edges = np.concatenate((low, ends, high), axis=1)
@@ -65,5 +66,5 @@ def smoothing_of(ends: FloatArray, outer: FloatArray, width: FloatArray) -> Floa
     points = edges[:, :-1, None] + np.diff(edges, axis=1)[:, :, None] * inside  # directions x bins x points
     below = ndtr((ends[:, None, None, :] - points[..., None]) / width[:, None, None, None]).mean(axis=2)
     first, last = np.zeros_like(below[..., :1]), np.ones_like(below[..., :1])
-    smoothing: FloatArray = np.diff(np.concatenate((first, below, last), axis=2), axis=2)
+    smoothing: AnyFloatArray = np.diff(np.concatenate((first, below, last), axis=2), axis=2)
     return smoothing

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import RequestError
 from sfumato.fitting.generators.checkpoints import Checkpoint
@@ -24,9 +23,7 @@ from sfumato.fitting.generators.factory import check, made, sampled, set_trainin
 from sfumato.fitting.generators.loss import Judge
 from sfumato.fitting.generators.networks import LATENT, CustomGenerator
 from sfumato.fitting.tuning import TuningConstants
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 
 class Tuning(TuningConstants, room="generators.training"):

@@ -1,9 +1,8 @@
 """Sums of numbers that are kept as logarithms."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from sfumato.trusted.arrays import FloatArray
 
 
 def log_sum(values: FloatArray) -> FloatArray:

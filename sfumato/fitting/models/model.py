@@ -5,12 +5,10 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sfumato.fitting.conditions import Condition
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, Codes
-
-FloatArray = NDArray[np.float64]
 
 
 class Model(Protocol):

@@ -3,10 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import CodeArray, FloatArray
 from sfumato.trusted.encoding import NumericCodec
-
-FloatArray = NDArray[np.float64]
-CodeArray = NDArray[np.int32]
 
 
 def places_at(scale: NumericCodec, codes: CodeArray) -> FloatArray:

@@ -7,15 +7,15 @@ for afterwards do, but through bounds that see whole records; a generator leaves
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import RequestError
-from sfumato.fitting.generators.evidence import Column, Evidence, FloatArray, Linear
+from sfumato.fitting.generators.evidence import Column, Evidence, Linear
 from sfumato.fitting.mechanisms.counts.one_way import Classes, OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan, geometry_of
 from sfumato.fitting.retraining.evidence import TrainingData
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import AnyFloatArray, FloatArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import FourierFeatures, Grid
 from sfumato.trusted.feature_maps.bounded_map import UNIT
@@ -87,7 +87,7 @@ def _even(codes: int) -> Grid:
     return Grid.of_cells(np.arange(codes) * min(codes, Tuning.cells) // codes)
 
 
-def _totals(found: list[tuple[Measurement, ClassSums]]) -> tuple[NDArray[np.float64], float]:
+def _totals(found: list[tuple[Measurement, ClassSums]]) -> tuple[FloatArray, float]:
     """The records of each class by the counts that waves carry, averaged by their precision, and their deviation."""
     counted, precision = np.zeros(len(found[0][1].maps)), 0.0
     for item, asked in found:
@@ -122,7 +122,7 @@ def _linear(item: Measurement, asked: ClassSums, grids: dict[str, Grid], size: f
     return Linear(features, shares, precision)
 
 
-def _places(asked: ClassSums, name: str, grid: Grid) -> FloatArray:
+def _places(asked: ClassSums, name: str, grid: Grid) -> AnyFloatArray:
     """Cells x points: where codes of each cell lie, from 0 to 1."""
     starts = np.array(grid.starts)
     widths = np.diff(np.append(starts, grid.codes))
@@ -130,5 +130,5 @@ def _places(asked: ClassSums, name: str, grid: Grid) -> FloatArray:
     codes = (starts[:, None] + np.floor(widths[:, None] * inside)).astype(np.int32)
     others = {other: np.zeros(codes.size, dtype=np.int32) for other in asked.places.names}
     batch = Batch(codes.size, {**others, name: codes.ravel()})
-    places: FloatArray = asked.places(batch)[asked.places.names.index(name)].reshape(codes.shape) / 2.0**PLACE_BITS
+    places: AnyFloatArray = asked.places(batch)[asked.places.names.index(name)].reshape(codes.shape) / 2.0**PLACE_BITS
     return places

@@ -6,11 +6,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import CodeArray
 from sfumato.trusted.encoding.cells import cells_of
 from sfumato.trusted.encoding.scratch import room
 
-CodeArray = NDArray[np.int32]
-FloatArray = NDArray[np.float64]
 Limits = tuple[float | None, float | None]
 
 

@@ -11,7 +11,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from sfumato.trusted.encoding.code_arrays import CodeArray, FloatArray, Limits
+from sfumato.trusted.arrays import CodeArray, FloatArray
+from sfumato.trusted.encoding.code_arrays import Limits
 from sfumato.trusted.encoding.lists import CategoricalCodec
 from sfumato.trusted.encoding.scales import NumericCodec
 from sfumato.trusted.schema import BooleanColumn, CategoryColumn, Column

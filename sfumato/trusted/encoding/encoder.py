@@ -6,7 +6,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from sfumato.trusted.encoding.code_arrays import CodeArray
+from sfumato.trusted.arrays import CodeArray
 from sfumato.trusted.encoding.codes import Codes, codes_of
 from sfumato.trusted.schema import Schema
 

@@ -5,10 +5,10 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import CodeArray, FloatArray, IntArray
 from sfumato.trusted.encoding import reading
-from sfumato.trusted.encoding.code_arrays import CodeArray, FloatArray, Limits, encoded, one
+from sfumato.trusted.encoding.code_arrays import Limits, encoded, one
 from sfumato.trusted.encoding.listings import IS_NULL, NOT_LISTED, Listing
 from sfumato.trusted.schema import BooleanColumn, CategoryColumn, text_of
 
@@ -81,7 +81,7 @@ class CategoricalCodec:
     def _listing(self) -> Listing:
         return Listing(self.texts)
 
-    def _found(self, array: pa.Array) -> NDArray[np.int64]:
+    def _found(self, array: pa.Array) -> IntArray:
         """The place of each value in the list, or why it has none."""
         if not self.truth:
             return reading.positions(array, self._listing)

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import BoolArray, FloatArray, IntArray
 from sfumato.trusted.encoding.cells import CellType, unpack
 from sfumato.trusted.encoding.listings import IS_NULL, NOT_LISTED, Listing, NumberTable
 from sfumato.trusted.encoding.values import (
@@ -30,9 +30,6 @@ from sfumato.trusted.encoding.values import (
     value_of,
 )
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 Family = Literal["nothing", "boolean", "number", "text", "day", "moment", "cell"]
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}

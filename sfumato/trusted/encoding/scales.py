@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import CodeArray, FloatArray
 from sfumato.trusted.encoding import reading
-from sfumato.trusted.encoding.code_arrays import CodeArray, FloatArray, Limits, encoded, one, put
+from sfumato.trusted.encoding.code_arrays import Limits, encoded, one, put
 from sfumato.trusted.encoding.scratch import room
 from sfumato.trusted.schema import Column
 

@@ -11,13 +11,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS, ScaledColumns
 from sfumato.trusted.schema import Column
-
-FloatArray = NDArray[np.float64]
 
 MOVES = 5  # numbers that say how a picture was moved: across, down, slant, width, height
 LEAST_SIDE = 4  # of a picture that can be moved

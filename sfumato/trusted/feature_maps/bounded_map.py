@@ -5,12 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import BundleError
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.fixed_point import RECORD_NORM
-
-FloatArray = NDArray[np.float64]
 
 UNIT = RECORD_NORM
 
@@ -19,7 +17,7 @@ class Vectors(NamedTuple):
     """A vector for each record (width x records), integer-valued, and the block of coordinates in which it lies."""
 
     values: FloatArray
-    block: NDArray[np.int64]
+    block: IntArray
 
 
 class BoundedMap(Protocol):
@@ -89,7 +87,7 @@ def whole(values: FloatArray) -> FloatArray:
     return cut if within.all() else np.where(within, cut, 0.0)
 
 
-def triangle(dimension: int) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
+def triangle(dimension: int) -> tuple[IntArray, IntArray, FloatArray]:
     """The upper triangle of a symmetric matrix, and the factors that make `svec` keep lengths."""
     i, j = np.triu_indices(dimension)
     return i, j, np.where(i == j, 1.0, math.sqrt(2.0))

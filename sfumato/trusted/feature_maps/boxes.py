@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.trusted.feature_maps.bounded_map import UNIT, FloatArray, Vectors, register_map
+from sfumato.trusted.arrays import FloatArray
+from sfumato.trusted.feature_maps.bounded_map import UNIT, Vectors, register_map
 from sfumato.trusted.feature_maps.whitening import Whitening
 
 

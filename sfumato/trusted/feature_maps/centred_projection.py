@@ -7,18 +7,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import FloatArray, Int32Array, IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.coordinates import Coordinates, coordinates_from_content
 from sfumato.trusted.feature_maps.packing import pack, unpack
-from sfumato.trusted.feature_maps.partition import ClassArray, Partition, parting_from_content
+from sfumato.trusted.feature_maps.partition import Partition, parting_from_content
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS, columns_follow
 from sfumato.trusted.fixed_point import EXACT
 from sfumato.trusted.schema import Schema
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
 
 _NUMBERS_AT_ONCE = 1 << 22
 _FARTHEST = 2.0 ** (PLACE_BITS + 1)  # no record is farther from a centre in any column
@@ -38,8 +35,8 @@ class CentredProjection:
 
     places: Coordinates
     parting: Partition
-    centres: IntArray
-    directions: IntArray | None
+    centres: Int32Array
+    directions: Int32Array | None
     shift: int
 
     def __post_init__(self) -> None:
@@ -83,7 +80,7 @@ class CentredProjection:
         """How many numbers z has."""
         return self.places.size if self.directions is None else len(self.directions)
 
-    def parts(self, batch: Batch) -> Iterator[tuple[FloatArray, ClassArray]]:
+    def parts(self, batch: Batch) -> Iterator[tuple[FloatArray, IntArray]]:
         """z (width x records) and the class of each record, so many records at a time as memory bears."""
         rows = max(1, _NUMBERS_AT_ONCE // self.places.size)
         for part in batch.parts(rows, self.columns):

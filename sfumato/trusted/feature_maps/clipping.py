@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato.trusted.feature_maps.centred_projection import FloatArray
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps.features import in_order
 from sfumato.trusted.fixed_point import A_HAIR_LESS
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from sfumato.errors import BundleError
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.alignment import Frame, Upright
-from sfumato.trusted.feature_maps.scaled_columns import FloatArray, ScaledColumns
+from sfumato.trusted.feature_maps.scaled_columns import ScaledColumns
 from sfumato.trusted.schema import Column
 
 

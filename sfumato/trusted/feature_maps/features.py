@@ -13,15 +13,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import FloatArray, Int32Array, IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.grid import Grid
 from sfumato.trusted.feature_maps.packing import pack, unpack
 from sfumato.trusted.fixed_point import EXACT
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
 
 VALUE_UNIT = 2.0**-10  # of a looked-up value
 DIRECTION_UNIT = 2.0**-16  # of an entry of the map from values to psi
@@ -39,7 +36,7 @@ class Lookup:
 
     columns: tuple[str, ...]
     grids: tuple[Grid, ...]
-    values: IntArray
+    values: Int32Array
 
     def __post_init__(self) -> None:
         if self.values.shape[1:] != tuple(grid.size for grid in self.grids) or len(self.columns) != len(self.grids):
@@ -51,7 +48,7 @@ class Features:
     """From a record to psi: a constant, and the looked-up values taken through `directions` (values x rank)."""
 
     lookups: tuple[Lookup, ...]
-    directions: IntArray
+    directions: Int32Array
 
     def __post_init__(self) -> None:
         largest = np.concatenate(
@@ -79,7 +76,7 @@ class Features:
 
     def values(self, batch: Batch) -> FloatArray:
         """The looked-up values of each record (values x records), integer-valued."""
-        cells: dict[tuple[str, int], NDArray[np.int64]] = {}
+        cells: dict[tuple[str, int], IntArray] = {}
         for lookup in self.lookups:
             for name, grid in zip(lookup.columns, lookup.grids, strict=True):
                 if (name, id(grid)) not in cells:
@@ -144,7 +141,7 @@ class Softmax:
     """p(class | record) in proportion to exp(psi . coefficients of the class); coefficients are size x classes."""
 
     features: Features
-    coefficients: IntArray
+    coefficients: Int32Array
 
     def __post_init__(self) -> None:
         if self.coefficients.shape[0] != self.features.size or self.coefficients.shape[1] < 2:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.trusted.feature_maps.bounded_map import UNIT, FloatArray, Vectors, register_map
+from sfumato.trusted.arrays import FloatArray
+from sfumato.trusted.feature_maps.bounded_map import UNIT, Vectors, register_map
 from sfumato.trusted.feature_maps.packing import pack, unpack
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 

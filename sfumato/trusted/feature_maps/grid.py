@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding.codes import codes_of
 from sfumato.trusted.encoding.scratch import room
 from sfumato.trusted.schema import Schema
@@ -97,11 +98,11 @@ class Grid:
         return cells.astype(np.int32), moved.astype(np.int32)
 
     @property
-    def _lengths(self) -> NDArray[np.int64]:
+    def _lengths(self) -> IntArray:
         return np.diff(np.array((*self.starts, self.codes)))
 
     @property
-    def widths(self) -> NDArray[np.int64]:
+    def widths(self) -> IntArray:
         """How many codes each cell holds."""
         return np.bincount(self.cells, weights=self._lengths).astype(np.int64)
 

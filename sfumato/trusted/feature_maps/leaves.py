@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import BundleError
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps.bounded_map import UNIT, FloatArray, Vectors, register_map
+from sfumato.trusted.feature_maps.bounded_map import UNIT, Vectors, register_map
 from sfumato.trusted.feature_maps.packing import pack, unpack
 from sfumato.trusted.feature_maps.partition import ByRule, parting_from_content
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
@@ -35,7 +36,7 @@ class Leaves:
     rule: ByRule
     roots: NDArray[np.int32]
     directions: NDArray[np.int32]  # nodes x columns
-    thresholds: NDArray[np.float64]  # whole numbers
+    thresholds: FloatArray  # whole numbers
     below: NDArray[np.int32]
     above: NDArray[np.int32]
 
@@ -73,7 +74,7 @@ class Leaves:
         """See `BoundedMap`."""
         return math.sqrt(2) * UNIT
 
-    def leaf(self, places: FloatArray) -> NDArray[np.int64]:
+    def leaf(self, places: FloatArray) -> IntArray:
         """The leaf of each record (columns x records)."""
         at = self.roots.astype(np.int64)[self.rule(Batch(places.shape[1], {}), places)]
         directions = self.directions.astype(np.float64)

@@ -5,17 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import BundleError
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.encoding.codes import codes_of
-from sfumato.trusted.feature_maps.bounded_map import FloatArray
 from sfumato.trusted.feature_maps.features import in_order
 from sfumato.trusted.feature_maps.whitening import Whitening
 from sfumato.trusted.schema import Schema
-
-ClassArray = NDArray[np.int64]
 
 
 class Partition(Protocol):
@@ -29,7 +26,7 @@ class Partition(Protocol):
     def target(self) -> str | None:
         """The column that says it, if one does."""
 
-    def __call__(self, batch: Batch, places: FloatArray) -> ClassArray:
+    def __call__(self, batch: Batch, places: FloatArray) -> IntArray:
         """The class of each record."""
 
     def follows(self, schema: Schema) -> bool:
@@ -46,7 +43,7 @@ class ByTarget:
     target: str
     size: int
 
-    def __call__(self, batch: Batch, places: FloatArray) -> ClassArray:  # noqa: ARG002
+    def __call__(self, batch: Batch, places: FloatArray) -> IntArray:  # noqa: ARG002
         """See `Partition`."""
         return batch.codes[self.target].astype(np.int64)
 
@@ -66,7 +63,7 @@ class Together:
     size = 1
     target = None
 
-    def __call__(self, batch: Batch, places: FloatArray) -> ClassArray:  # noqa: ARG002
+    def __call__(self, batch: Batch, places: FloatArray) -> IntArray:  # noqa: ARG002
         """See `Partition`."""
         return np.zeros(batch.rows, dtype=np.int64)
 
@@ -97,7 +94,7 @@ class ByRule:
         """See `Partition`."""
         return len(self.whitenings)
 
-    def __call__(self, batch: Batch, places: FloatArray) -> ClassArray:
+    def __call__(self, batch: Batch, places: FloatArray) -> IntArray:
         """See `Partition`."""
         if self.size == 1:
             return np.zeros(batch.rows, dtype=np.int64)
@@ -105,7 +102,7 @@ class ByRule:
         for row, whitening, offset in zip(far, self.whitenings, self.offsets, strict=True):
             z = whitening(places)
             row[:] = in_order(z * z) + offset
-        nearest: ClassArray = far.argmin(axis=0)
+        nearest: IntArray = far.argmin(axis=0)
         return nearest
 
     def follows(self, schema: Schema) -> bool:  # noqa: ARG002

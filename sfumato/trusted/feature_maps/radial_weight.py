@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps.packing import pack, unpack
-
-FloatArray = NDArray[np.float64]
 
 _PER_OCTAVE = 64
 _OCTAVES = 20

@@ -6,14 +6,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, NumericCodec
 from sfumato.trusted.encoding.codes import codes_of
 from sfumato.trusted.schema import Column, DateColumn, DatetimeColumn, IntegerColumn, NumberColumn, Schema
-
-FloatArray = NDArray[np.float64]
 
 PLACE_BITS = 21  # the middle of every step of a scale of 2**20 steps is a whole number
 _COLUMN: TypeAdapter[Any] = TypeAdapter(NumberColumn | IntegerColumn | DateColumn | DatetimeColumn)

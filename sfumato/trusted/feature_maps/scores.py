@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.trusted.feature_maps.bounded_map import UNIT, FloatArray, Vectors, amplitude, register_map, triangle, whole
+from sfumato.trusted.arrays import FloatArray
+from sfumato.trusted.feature_maps.bounded_map import UNIT, Vectors, amplitude, register_map, triangle, whole
 from sfumato.trusted.feature_maps.features import in_order
 from sfumato.trusted.feature_maps.radial_weight import RadialWeight
 from sfumato.trusted.feature_maps.whitening import Whitening

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.trusted.feature_maps.bounded_map import UNIT, FloatArray, Vectors, amplitude, register_map, triangle, whole
+from sfumato.trusted.arrays import FloatArray
+from sfumato.trusted.feature_maps.bounded_map import UNIT, Vectors, amplitude, register_map, triangle, whole
 from sfumato.trusted.feature_maps.features import in_order
 from sfumato.trusted.feature_maps.whitening import Whitening
 from sfumato.trusted.fixed_point import A_HAIR_LESS

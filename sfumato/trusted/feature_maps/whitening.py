@@ -7,14 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import FloatArray, Int32Array
 from sfumato.trusted.feature_maps.packing import pack, unpack
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 from sfumato.trusted.fixed_point import EXACT
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
 
 _FARTHEST = 2.0 ** (PLACE_BITS + 1)  # no record is farther from a centre in any column
 _LARGEST = 2.0**30
@@ -28,8 +25,8 @@ class Whitening:
     stands, in any order of the sums.
     """
 
-    centre: IntArray
-    matrix: IntArray
+    centre: Int32Array
+    matrix: Int32Array
     shift: int
 
     def __post_init__(self) -> None:

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import ThreadpoolController
 
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch, Encoder, Header
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.sources.source import IntArray
 from sfumato.trusted.statistics import Statistic, size_of
 
 ROWS_AT_ONCE = 1 << 16

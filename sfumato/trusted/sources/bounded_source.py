@@ -15,11 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch, Header
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema, Unit
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
-from sfumato.trusted.sources.contribution_bounding import BINS, TICKET, ContributionBounding, IntArray
+from sfumato.trusted.sources.contribution_bounding import BINS, TICKET, ContributionBounding
 from sfumato.trusted.statistics import Statistic
 
 _IN_MEMORY = 1 << 22  # bytes of a bin; what is more goes to disk

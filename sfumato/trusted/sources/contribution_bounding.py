@@ -19,12 +19,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import IntArray, WordArray
 from sfumato.trusted.encoding import Batch, Encoder
 from sfumato.trusted.encoding.persons import persons
 from sfumato.trusted.schema import Schema, Unit
-
-IntArray = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 BINS = 64
 NUMBERS = ("first", "second", "third")  # two of all columns but the target, then one of all
@@ -78,7 +76,7 @@ class ContributionBounding:
         numbers = [tickets.column(name).to_numpy() for name in NUMBERS]
         return tickets.take(pa.array(chosen(person, numbers, self._unit.records)))
 
-    def _words(self, ids: pa.LargeBinaryArray) -> Words:
+    def _words(self, ids: pa.LargeBinaryArray) -> WordArray:
         digests = [hashlib.blake2b(one, key=self._key, digest_size=24).digest() for one in ids.to_pylist()]
         return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, len(NUMBERS))
 
@@ -99,14 +97,14 @@ def chosen(person: NDArray[np.integer[Any]], numbers: Sequence[IntArray], record
     return np.sort(np.concatenate((np.flatnonzero(~crowded[person]), order[rank < records])))
 
 
-def _number(begin: Words, factors: Mapping[str, np.uint64], batch: Batch) -> IntArray:
+def _number(begin: WordArray, factors: Mapping[str, np.uint64], batch: Batch) -> IntArray:
     total = begin.copy()
     for name, factor in factors.items():
         total += factor * batch.codes[name].astype(np.uint64)
     return _mixed(total).view(np.int64)
 
 
-def _mixed(words: Words) -> Words:
+def _mixed(words: WordArray) -> WordArray:
     """A bijection that spreads every bit: the last steps of SplitMix64 (Steele, Lea and Flood 2014)."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

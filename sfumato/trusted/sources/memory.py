@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import DataError
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch, Encoder
 from sfumato.trusted.encoding.frames import empty, header_of, to_arrow
 from sfumato.trusted.encoding.header import check_storage
@@ -14,7 +15,6 @@ from sfumato.trusted.encoding.inference import check_inferred
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
-from sfumato.trusted.sources.source import IntArray
 from sfumato.trusted.statistics import Statistic
 
 

@@ -3,14 +3,10 @@
 from collections.abc import Iterator
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch, Header
 from sfumato.trusted.schema import Unit
 from sfumato.trusted.statistics import Statistic
-
-IntArray = NDArray[np.int64]
 
 
 class Source(Protocol):

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import DataError
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.encoding.header import check_columns, check_storage, header_of_arrow
 from sfumato.trusted.redaction import redact_errors
@@ -24,7 +25,6 @@ from sfumato.trusted.schema import Schema, Unit
 from sfumato.trusted.sources import spark_workers as workers
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE
 from sfumato.trusted.sources.contribution_bounding import NUMBERS, ContributionBounding, code_name
-from sfumato.trusted.sources.source import IntArray
 from sfumato.trusted.sources.spark_session import adaptive_cache, check_workers, collected, mapped, silent
 from sfumato.trusted.sources.spark_workers import PIECE, PIECES, plain_name
 from sfumato.trusted.statistics import Statistic, size_of

@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato._version import __version__
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch, Encoder
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources.batches import sum_of
 from sfumato.trusted.sources.contribution_bounding import ContributionBounding
-from sfumato.trusted.sources.source import IntArray
 from sfumato.trusted.statistics import Statistic, statistic_from_dict
 
 P = ParamSpec("P")

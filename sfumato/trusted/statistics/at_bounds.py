@@ -7,10 +7,11 @@ from typing import Any, assert_never
 import numpy as np
 
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.scaled_columns import ScaledColumns, columns_follow
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, IntArray, register
+from sfumato.trusted.statistics.statistic import Block, register
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.encoding.scratch import room
 from sfumato.trusted.feature_maps.grid import Grid, grids_follow
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, IntArray, register
+from sfumato.trusted.statistics.statistic import Block, register
 from sfumato.trusted.statistics.tally import tally
 
 

@@ -8,12 +8,13 @@ from typing import Any, assert_never
 import numpy as np
 
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps.bounded_map import UNIT, BoundedMap, FloatArray, map_from_content
+from sfumato.trusted.feature_maps.bounded_map import UNIT, BoundedMap, map_from_content
 from sfumato.trusted.feature_maps.partition import Partition, parting_from_content
 from sfumato.trusted.feature_maps.scaled_columns import ScaledColumns, columns_follow
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, IntArray, register
+from sfumato.trusted.statistics.statistic import Block, register
 
 _NUMBERS_AT_ONCE = 1 << 20
 

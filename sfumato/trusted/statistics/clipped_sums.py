@@ -8,12 +8,13 @@ from typing import Any, NamedTuple, assert_never
 import numpy as np
 
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps.bounded_map import UNIT, FloatArray
+from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.feature_maps.centred_projection import CentredProjection
 from sfumato.trusted.feature_maps.clipping import clipped
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, IntArray, register
+from sfumato.trusted.statistics.statistic import Block, register
 
 
 class Sums(NamedTuple):

@@ -8,11 +8,12 @@ from typing import Any, assert_never
 import numpy as np
 
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.centred_projection import CentredProjection
 from sfumato.trusted.feature_maps.clipping import lengths
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, IntArray, register
+from sfumato.trusted.statistics.statistic import Block, register
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,13 @@ from typing import Any, assert_never
 import numpy as np
 
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps.features import FloatArray, Softmax, contrasts, in_order
+from sfumato.trusted.feature_maps.features import Softmax, contrasts, in_order
 from sfumato.trusted.feature_maps.grid import Grid, grids_follow
 from sfumato.trusted.fixed_point import A_HAIR_LESS, RECORD_NORM
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, IntArray, register
+from sfumato.trusted.statistics.statistic import Block, register
 
 UNIT = RECORD_NORM
 _RECORDS_AT_ONCE = 1 << 12

@@ -8,12 +8,12 @@ from typing import Any, assert_never
 import numpy as np
 
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps.bounded_map import FloatArray
 from sfumato.trusted.feature_maps.centred_projection import CentredProjection
 from sfumato.trusted.feature_maps.clipping import clipped
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, IntArray, register
+from sfumato.trusted.statistics.statistic import Block, register
 
 LENGTH = 2**15  # of the longest record, in whole numbers: the products of 2**23 records stay below 2**53
 UNIT = LENGTH**2  # the norm that no record's matrix exceeds

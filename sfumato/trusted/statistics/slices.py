@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.grid import Grid, grids_follow
 from sfumato.trusted.feature_maps.packing import pack, unpack
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, IntArray, register
+from sfumato.trusted.statistics.statistic import Block, register
 from sfumato.trusted.statistics.tally import tally
 
 _HIGHEST = 2**24  # of a place on a direction; a thousand columns of them stay far below 64 bits

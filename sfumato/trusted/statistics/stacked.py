@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, IntArray, Statistic, register, statistic_from_dict
+from sfumato.trusted.statistics.statistic import Block, Statistic, register, statistic_from_dict
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sfumato.errors import BundleError
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.schema import Schema
-
-IntArray = NDArray[np.int64]
 
 
 class Block(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+from sfumato.trusted.arrays import IntArray
 
 
 def tally(numbers: NDArray[Any], size: int) -> IntArray:

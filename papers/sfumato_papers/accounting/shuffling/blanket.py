@@ -20,7 +20,8 @@ import math
 import numpy as np
 from scipy.special import betainc, gammaln
 
-from sfumato.trusted.budget import FloatArray, mu_of
+from sfumato.trusted.arrays import FloatArray
+from sfumato.trusted.budget import mu_of
 from sfumato_papers.accounting.shuffling.excess import mean_excess
 from sfumato_papers.accounting.shuffling.verdict import Shuffled, checked, greatest
 

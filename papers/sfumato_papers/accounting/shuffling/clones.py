@@ -23,7 +23,8 @@ from enum import StrEnum
 import numpy as np
 from scipy.stats import binom
 
-from sfumato.trusted.budget import FloatArray, mu_of
+from sfumato.trusted.arrays import FloatArray
+from sfumato.trusted.budget import mu_of
 from sfumato_papers.accounting.shuffling.verdict import Shuffled, checked
 
 _SHARE = 0.02  # of delta, for delta_0

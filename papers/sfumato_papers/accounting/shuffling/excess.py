@@ -11,10 +11,9 @@ this is arithmetic to some four digits above 1e-9, not a certificate.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 
-from sfumato.trusted.budget import FloatArray
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 _DEVIATIONS = 12.0  # of the sum, on either side
 _CELLS_PER_DEVIATION = 250
@@ -51,7 +50,7 @@ def _moments(values: FloatArray, masses: FloatArray, count: int) -> tuple[float,
     return middle, math.sqrt(count * float(masses @ (values - middle) ** 2))
 
 
-def _lattice(values: FloatArray, masses: FloatArray, step: float) -> tuple[NDArray[np.int64], FloatArray]:
+def _lattice(values: FloatArray, masses: FloatArray, step: float) -> tuple[IntArray, FloatArray]:
     """Each value split between the two lattice points around it so that its mean stays."""
     below = np.floor(values / step)
     share = values / step - below

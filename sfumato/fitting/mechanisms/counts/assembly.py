@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.counts.estimation import FloatArray
-from sfumato.fitting.mechanisms.counts.merging import IntArray
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.feature_maps import Grid
 
 

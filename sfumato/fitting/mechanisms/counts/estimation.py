@@ -3,9 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.fitting.mechanisms.counts.merging import IntArray, sum_groups
-
-FloatArray = NDArray[np.float64]
+from sfumato.fitting.mechanisms.counts.merging import sum_groups
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 
 def project(counts: FloatArray, total: float) -> FloatArray:

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from sfumato.fitting.tuning import TuningConstants
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 
 class Tuning(TuningConstants, room="counts.merging"):

@@ -6,11 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.counts.estimation import FloatArray, class_totals, distributions, inside_groups, project
-from sfumato.fitting.mechanisms.counts.merging import IntArray, group_rare, merge_alike, sum_groups
+from sfumato.fitting.mechanisms.counts.estimation import class_totals, distributions, inside_groups, project
+from sfumato.fitting.mechanisms.counts.merging import group_rare, merge_alike, sum_groups
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import NumericCodec
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.measurement import CuratorLike

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.counts.estimation import FloatArray
-from sfumato.fitting.mechanisms.counts.merging import IntArray, group_rare, merge_to
+from sfumato.fitting.mechanisms.counts.merging import group_rare, merge_to
 from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.plan import MOST_CELLS, CountsPlan
 from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.budget import noise_scale
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.measurement import CuratorLike

@@ -9,11 +9,12 @@ from sfumato.fitting.mechanisms.mixture.posterior import ClassPosterior
 from sfumato.fitting.mechanisms.mixture.posterior import Draws as PosteriorDraws
 from sfumato.fitting.mechanisms.mixture.rounds import ClassState
 from sfumato.fitting.mechanisms.mixture.shell_moments import parts_of
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, root_near_columns, smat, svec
+from sfumato.fitting.mechanisms.mixture.symmetric import root_near_columns, smat, svec
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import ACTIONS, Draws, GaussianMixture
 from sfumato.fitting.public_rng import PublicRng, public_rng
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import NumericCodec
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps import FourierFeatures
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 

@@ -7,7 +7,8 @@ import numpy as np
 from sfumato.fitting.mechanisms.mixture.posterior import ClassPosterior
 from sfumato.fitting.mechanisms.mixture.shell_moments import ShellMoments, Variances
 from sfumato.fitting.mechanisms.mixture.shrinkage import shrink_matrix, shrink_vector, towards
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, root_near_columns, svec
+from sfumato.fitting.mechanisms.mixture.symmetric import root_near_columns, svec
+from sfumato.trusted.arrays import FloatArray
 
 
 class Estimate(NamedTuple):

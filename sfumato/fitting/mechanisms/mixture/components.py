@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
 from sfumato.fitting.public_rng import PublicRng
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray
 
 
 class Tuning(TuningConstants, room="mixture.components"):

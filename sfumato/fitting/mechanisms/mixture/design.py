@@ -12,14 +12,13 @@ from importlib.resources import files
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import roots_genlaguerre
 from scipy.stats import chi2
 
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps import Hampel, Lift, RadialWeight, Whitening
 
-FloatArray = NDArray[np.float64]
 Kind = Literal["hampel", "lift"]
 
 MOST_COLUMNS = 32

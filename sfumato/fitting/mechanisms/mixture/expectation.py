@@ -8,7 +8,8 @@ import math
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, diagonal_of, svec
+from sfumato.fitting.mechanisms.mixture.symmetric import diagonal_of, svec
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps import Hampel, Lift
 
 

@@ -16,11 +16,11 @@ import numpy as np
 from sfumato.fitting.mechanisms.mixture.plan import MixturePlan
 from sfumato.fitting.mechanisms.mixture.public_tree import grown_leaves, rule_of_records
 from sfumato.fitting.mechanisms.mixture.rounds import Questions
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, IntArray
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import ACTIONS, Draws, GaussianMixture
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch, NumericCodec
 from sfumato.trusted.feature_maps import ByTarget, Leaves
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS

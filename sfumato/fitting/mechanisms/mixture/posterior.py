@@ -18,9 +18,10 @@ from sfumato.fitting.mechanisms.mixture.coarse import Coarse
 from sfumato.fitting.mechanisms.mixture.design import residual
 from sfumato.fitting.mechanisms.mixture.expectation import expected_score
 from sfumato.fitting.mechanisms.mixture.sampling import draw
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, diagonal_of, smat, svec
+from sfumato.fitting.mechanisms.mixture.symmetric import diagonal_of, smat, svec
 from sfumato.fitting.public_rng import PublicRng
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps import Hampel, Lift
 
 

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from sfumato.fitting.mechanisms.mixture.components import Component, Filled, fitted
 from sfumato.fitting.mechanisms.mixture.rules import rule_of
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, IntArray
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.public_rng import PublicRng
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.feature_maps import ByRule, Leaves
 from sfumato.trusted.feature_maps.leaves import DIRECTION_BITS
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS

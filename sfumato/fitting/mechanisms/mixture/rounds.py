@@ -18,10 +18,11 @@ from sfumato.fitting.mechanisms.mixture.plan import Rounds
 from sfumato.fitting.mechanisms.mixture.plan import Tuning as Planning
 from sfumato.fitting.mechanisms.mixture.posterior import ClassPosterior, Prior, Score
 from sfumato.fitting.mechanisms.mixture.shell_moments import ShellMoments, read_shells, shell_risk
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, root_near_columns
+from sfumato.fitting.mechanisms.mixture.symmetric import root_near_columns
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps import FourierFeatures, Hampel, Lift, Partition, ScaledColumns, Shells, Whitening
 from sfumato.trusted.feature_maps.bounded_map import UNIT, BoundedMap
 from sfumato.trusted.measurement import CuratorLike, Measurement

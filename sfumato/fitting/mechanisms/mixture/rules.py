@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sfumato.fitting.mechanisms.mixture.components import Component
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, IntArray
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.feature_maps import Boxes, ByRule, Whitening
 
 

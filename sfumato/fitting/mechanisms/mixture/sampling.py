@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
 from sfumato.fitting.public_rng import PublicRng
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray
 
 Surprise = Callable[[FloatArray], FloatArray]  # minus the log density of each row, up to a constant
 

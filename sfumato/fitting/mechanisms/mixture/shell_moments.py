@@ -12,8 +12,9 @@ from scipy.optimize import nnls
 from scipy.stats import chi2
 
 from sfumato.fitting.mechanisms.mixture.shrinkage import filtered, shrink_matrix, shrink_vector
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray, IntArray, smat
+from sfumato.fitting.mechanisms.mixture.symmetric import smat
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.feature_maps import Shells
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
+from sfumato.trusted.arrays import FloatArray
 
 Shrink = Callable[[FloatArray, float], FloatArray]
 

@@ -5,10 +5,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps.bounded_map import triangle
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _triangle = cache(triangle)
 

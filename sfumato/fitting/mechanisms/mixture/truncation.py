@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato.fitting.mechanisms.mixture.rules import chosen_by
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import Draws, GaussianMixture
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps import ByRule
 
 

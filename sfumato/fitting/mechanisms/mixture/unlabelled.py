@@ -19,11 +19,11 @@ from sfumato.fitting.mechanisms.mixture.posterior import Prior
 from sfumato.fitting.mechanisms.mixture.rounds import Questions, measure_classes, measure_coarse
 from sfumato.fitting.mechanisms.mixture.rules import rule_of, rule_of_boxes
 from sfumato.fitting.mechanisms.mixture.shell_moments import read_shells
-from sfumato.fitting.mechanisms.mixture.symmetric import FloatArray
 from sfumato.fitting.mechanisms.mixture.truncation import uncut
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import NumericCodec
 from sfumato.trusted.feature_maps import Boxes, ByRule, Shells, Whitening
 from sfumato.trusted.measurement import CuratorLike

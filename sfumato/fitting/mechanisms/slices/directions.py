@@ -14,12 +14,10 @@ from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.slices.plan import SlicesPlan
 from sfumato.fitting.public_rng import PublicRng, orthonormal, public_rng
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.budget import noise_scale
 from sfumato.trusted.measurement import CuratorLike
 from sfumato.trusted.statistics import Slices
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Tuning(TuningConstants, room="slices.directions"):

@@ -20,9 +20,10 @@ from sfumato.fitting.mechanisms.subspace.gaussians import (
 )
 from sfumato.fitting.mechanisms.subspace.latent import in_all_directions, measured_latent
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan, UprightShares
-from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray, left_over, signed
+from sfumato.fitting.mechanisms.subspace.spectrum import left_over, signed
 from sfumato.fitting.models.subspace.alignment import UprightModel
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps import Upright
 from sfumato.trusted.feature_maps.alignment import MOVES, Frame, Moves
 from sfumato.trusted.measurement import CuratorLike

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray
 
 
 class Tuning(TuningConstants, room="subspace.classes"):

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps import CentredProjection
 from sfumato.trusted.measurement import CuratorLike
 from sfumato.trusted.statistics import DistanceHistogram

@@ -4,13 +4,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.fitting.mechanisms.subspace.classes import Counts, Means, shrunk_means
 from sfumato.fitting.mechanisms.subspace.clipping_radius import measured_spread
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan
-from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray, discriminants, spikes
+from sfumato.fitting.mechanisms.subspace.spectrum import discriminants, spikes
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.feature_maps import CentredProjection
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.feature_maps.coordinates import Coordinates
@@ -45,7 +45,7 @@ class Subspace(NamedTuple):
     whitening: FloatArray
     basis: FloatArray
     own: int
-    kinds: NDArray[np.int64]
+    kinds: IntArray
 
 
 class BoxSums(NamedTuple):
@@ -157,6 +157,6 @@ def own_view(coordinates: Coordinates, plan: SubspacePlan, means: FloatArray, su
     return CentredProjection.of(coordinates, plan.parting, means, directions)
 
 
-def own_kinds(subspace: Subspace) -> NDArray[np.int64]:
+def own_kinds(subspace: Subspace) -> IntArray:
     """The kinds of the directions of that view."""
     return subspace.kinds[: subspace.own] if subspace.own else np.array([PARTING])

@@ -4,14 +4,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.fitting.mechanisms.subspace.classes import Counts, shrunk_covariances
 from sfumato.fitting.mechanisms.subspace.clipping_radius import measured_spread
 from sfumato.fitting.mechanisms.subspace.gaussians import MOVE, SPIKE, noise_of_a_mean
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan
-from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.feature_maps import CentredProjection
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.measurement import CuratorLike
@@ -38,7 +37,7 @@ def measured_latent(
     plan: SubspacePlan,
     counts: Counts,
     view: CentredProjection,
-    kinds: NDArray[np.int64],
+    kinds: IntArray,
     mus: tuple[float, float, float],
 ) -> Latent:
     """Along the directions of a view in which a record is about as long as the root of their number.
@@ -64,7 +63,7 @@ def measured_latent(
     return Latent(centres, covariances, np.sqrt(gains) * noise)
 
 
-def believed(centres: FloatArray, noise: FloatArray, weights: FloatArray, kinds: NDArray[np.int64]) -> FloatArray:
+def believed(centres: FloatArray, noise: FloatArray, weights: FloatArray, kinds: IntArray) -> FloatArray:
     """How much of centres, which correct means that were known before, is more than noise; one share for each kind.
 
     Along directions that were chosen to part the means they are all that is known: these follow what noise has made of

@@ -3,12 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan
-from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray
 from sfumato.fitting.models.subspace.model import CELLS
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import NumericCodec
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.measurement import CuratorLike
@@ -30,16 +29,16 @@ def marginal_cells(plan: SubspacePlan) -> Cells:
     return Cells(tuple((name,) for name in scales), named, plan.target)
 
 
-def _cells(plan: SubspacePlan) -> dict[int, NDArray[np.int64]]:
+def _cells(plan: SubspacePlan) -> dict[int, IntArray]:
     """The cell of every code, once for each scale, which like columns share."""
     distinct = {id(scale): scale for scale in plan.places.scales.values()}
     return {key: cell_of_code(scale) for key, scale in distinct.items()}
 
 
-def cell_of_code(scale: NumericCodec) -> NDArray[np.int64]:
+def cell_of_code(scale: NumericCodec) -> IntArray:
     """The lowest code is the first cell and the highest the last; between them lie equal parts of the scale."""
     inside = CELLS - 2
-    cells: NDArray[np.int64] = 1 + np.clip(scale.places * inside, 0, inside - 1).astype(np.int64)
+    cells: IntArray = 1 + np.clip(scale.places * inside, 0, inside - 1).astype(np.int64)
     low, high = scale.lowest_and_highest
     cells[low], cells[high] = 0, CELLS - 1
     return cells

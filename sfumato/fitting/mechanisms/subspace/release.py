@@ -29,11 +29,12 @@ from sfumato.fitting.mechanisms.subspace.gaussians import (
 from sfumato.fitting.mechanisms.subspace.latent import in_all_directions, measured_latent
 from sfumato.fitting.mechanisms.subspace.marginals import marginal_cells, measured_marginals
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan, plan_subspace
-from sfumato.fitting.mechanisms.subspace.spectrum import FloatArray, left_over
+from sfumato.fitting.mechanisms.subspace.spectrum import left_over
 from sfumato.fitting.mechanisms.subspace.tuning import SUBSPACE_TUNING, Directions
 from sfumato.fitting.models.subspace.model import CELLS, SubspaceModel
 from sfumato.fitting.replay import Replay
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.alignment import picture_of

@@ -4,9 +4,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from sfumato.trusted.arrays import FloatArray
 
 
 class Spikes(NamedTuple):

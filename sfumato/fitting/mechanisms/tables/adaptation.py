@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.counts.estimation import FloatArray
 from sfumato.fitting.mechanisms.counts.merging import sum_groups
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
@@ -19,9 +18,10 @@ from sfumato.fitting.mechanisms.tables.whitening import whitened
 from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import FloatArray, Int32Array
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Features, Lookup, Softmax
-from sfumato.trusted.feature_maps.features import COEFFICIENT_UNIT, PSI_UNIT, VALUE_UNIT, IntArray, contrasts
+from sfumato.trusted.feature_maps.features import COEFFICIENT_UNIT, PSI_UNIT, VALUE_UNIT, contrasts
 from sfumato.trusted.measurement import CuratorLike, Measurement
 from sfumato.trusted.statistics import Gradient
 from sfumato.trusted.statistics.gradient import UNIT
@@ -162,7 +162,7 @@ def sums(ratios: Sequence[Lookup], columns: int, values: int) -> FloatArray:
     return np.concatenate((directions, np.zeros((values - len(here), directions.shape[1]))))
 
 
-def _log_ratios(counts: FloatArray, sigma: FloatArray, share: FloatArray) -> IntArray:
+def _log_ratios(counts: FloatArray, sigma: FloatArray, share: FloatArray) -> Int32Array:
     """log p(class | cell) / p(class) along the contrasts (contrasts x cells), from noisy counts (cells x classes)."""
     joined = counts.clip(0) + (Tuning.pseudo_deviations * sigma + Tuning.pseudo) * share
     ratios = (np.log(joined) - np.log(share)) @ contrasts(len(share))

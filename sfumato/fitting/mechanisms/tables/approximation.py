@@ -13,16 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.fitting.mechanisms.counts.merging import IntArray
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
-
-Floats = NDArray[np.float32]
-FloatArray = NDArray[np.float64]
+from sfumato.trusted.arrays import Float32Array, FloatArray, IntArray
 
 
 class Tuning(TuningConstants, room="tables.approximation"):
@@ -45,11 +41,11 @@ class Evidence:
     pairs     classes x coarse cells x coarse cells, symmetric, with the precision of each entry; 0: not measured
     """
 
-    one_way: Floats
-    one_way_precision: Floats
-    coarse: Floats
-    pairs: Floats
-    pair_precision: Floats
+    one_way: Float32Array
+    one_way_precision: Float32Array
+    coarse: Float32Array
+    pairs: Float32Array
+    pair_precision: Float32Array
     offsets: IntArray  # where the groups of each column start
 
 
@@ -84,10 +80,10 @@ def evidence(one_way: OneWays, pairs: PairTables | None) -> Evidence:
 class ProductMixture:
     """Components with their class, as logits: theta by column (softmax within each), pi over all components."""
 
-    logits: Floats
-    weight_logits: Floats
+    logits: Float32Array
+    weight_logits: Float32Array
     owner: IntArray  # the class of each component
-    marginals: Floats  # components x groups: those of their class
+    marginals: Float32Array  # components x groups: those of their class
     offsets: IntArray
 
     @property
@@ -95,21 +91,21 @@ class ProductMixture:
         return np.repeat(np.arange(len(self.offsets)), np.diff(np.append(self.offsets, self.logits.shape[1])))
 
     @property
-    def theta(self) -> Floats:
+    def theta(self) -> Float32Array:
         """Components x groups of all columns."""
         column = self._column
         e = np.exp(self.logits - np.maximum.reduceat(self.logits, self.offsets, axis=1)[:, column])
-        theta: Floats = (e / np.add.reduceat(e, self.offsets, axis=1)[:, column]).astype(np.float32)
+        theta: Float32Array = (e / np.add.reduceat(e, self.offsets, axis=1)[:, column]).astype(np.float32)
         return theta
 
     @property
-    def pi(self) -> Floats:
+    def pi(self) -> Float32Array:
         """The weight of each component."""
-        e: Floats = np.exp(self.weight_logits - self.weight_logits.max())
-        pi: Floats = e / e.sum()
+        e: Float32Array = np.exp(self.weight_logits - self.weight_logits.max())
+        pi: Float32Array = e / e.sum()
         return pi
 
-    def error(self, seen: Evidence) -> tuple[float, Floats, Floats]:
+    def error(self, seen: Evidence) -> tuple[float, Float32Array, Float32Array]:
         """Minus the log-posterior up to a constant, and its gradient by both kinds of logits."""
         theta, pi = self.theta, self.pi
         member = (self.owner[:, None] == np.arange(seen.one_way.shape[1])).astype(np.float32)

@@ -3,16 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.fitting.mechanisms.counts.estimation import FloatArray
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.arrays import Float32Array, FloatArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Features, Lookup
 from sfumato.trusted.feature_maps.features import DIRECTION_UNIT, VALUE_UNIT
-
-Floats = NDArray[np.float32]
 
 
 class Tuning(TuningConstants, room="tables.whitening"):
@@ -53,14 +50,14 @@ def whitened(lookups: Sequence[Lookup], pool: Batch, importance: FloatArray, ran
     return Features(moved, np.rint(directions / DIRECTION_UNIT).astype(np.int32))
 
 
-def _values(lookups: Sequence[Lookup], pool: Batch) -> Floats:
+def _values(lookups: Sequence[Lookup], pool: Batch) -> Float32Array:
     count = sum(len(lookup.values) for lookup in lookups)
     plain = Features(tuple(lookups), np.zeros((count, 0), dtype=np.int32))
     parts = pool.parts(_AT_ONCE, plain.columns)
     return np.concatenate([(plain.values(part) * VALUE_UNIT).astype(np.float32) for part in parts], axis=1)
 
 
-def _regressed(values: Floats, first: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _regressed(values: Float32Array, first: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The first directions whitened, and the regression of every value on their (unwhitened) scores."""
     scores = first.T @ values
     variance, vectors = np.linalg.eigh(scores @ scores.T)
@@ -69,7 +66,7 @@ def _regressed(values: Floats, first: FloatArray) -> tuple[FloatArray, FloatArra
     return first @ root, (values @ scores.T @ root) @ root.T
 
 
-def _principal(values: Floats, rank: int) -> FloatArray:
+def _principal(values: Float32Array, rank: int) -> FloatArray:
     """The leading principal directions, scaled to unit variance, each with its largest entry above 0."""
     basis = np.eye(len(values), dtype=np.float32)
     if len(values) > 4 * rank + 40:

@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from sfumato.errors import RequestError
 from sfumato.fitting.models.logarithms import log_sum
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 SLICES = 32  # of equal probability, into which a range is cut
 _NO_VARIANCE = 1e-18  # on a scale from 0 to 1: the column is fixed

@@ -19,15 +19,9 @@ import pyarrow as pa
 
 from sfumato.errors import RequestError
 from sfumato.fitting.conditions import Condition
-from sfumato.fitting.models.gaussian_mixture.gaussians import (
-    SLICES,
-    FloatArray,
-    Gaussians,
-    IntArray,
-    gaussian_kl,
-    over_normal,
-)
+from sfumato.fitting.models.gaussian_mixture.gaussians import SLICES, Gaussians, gaussian_kl, over_normal
 from sfumato.fitting.models.logarithms import log_sum
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
 
 ACTIONS = ("mixture", "wide", "detailed")

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import RequestError
-from sfumato.fitting.models.gaussian_mixture.gaussians import FloatArray, Gaussians
+from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Codes, NumericCodec
 
 _BARS = 40

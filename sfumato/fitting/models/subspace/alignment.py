@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.fitting.models.subspace.maths import FloatArray, IntArray, log_normals
+from sfumato.fitting.models.subspace.maths import log_normals
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.feature_maps.alignment import MOVES, Frame, Moves, set_back, upright_places
 
 _PROBES = 100  # random pictures at which two models are compared

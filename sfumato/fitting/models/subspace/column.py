@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.fitting.models.subspace.marginals import CELLS, Marginals, Scores
 from sfumato.fitting.models.subspace.maths import Normals
+from sfumato.trusted.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 Ask = Callable[["ColumnLaw | Certain"], FloatArray]
 
 _BISECTIONS = 60

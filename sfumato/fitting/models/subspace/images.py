@@ -6,7 +6,8 @@ import numpy as np
 
 from sfumato.fitting.models.subspace.alignment import UprightModel
 from sfumato.fitting.models.subspace.marginals import Marginals
-from sfumato.fitting.models.subspace.maths import FloatArray, IntArray, stratified
+from sfumato.fitting.models.subspace.maths import stratified
+from sfumato.trusted.arrays import FloatArray, IntArray
 
 _DRAWN, _LEVELS = 8_192, 512  # pictures that say how pixels are spread before they are bent, and levels of it
 _NUMBERS, _NUMBERS_AT_ONCE = 1 << 24, 1 << 20  # of all of them, fewer if they are large, and of those that are warped

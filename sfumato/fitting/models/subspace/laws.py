@@ -7,11 +7,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.fitting.models.scale_positions import CodeArray, at_bounds, places_at, slopes_at
+from sfumato.fitting.models.scale_positions import at_bounds, places_at, slopes_at
 from sfumato.fitting.models.subspace.alignment import UprightModel
 from sfumato.fitting.models.subspace.images import DrawnPictures
 from sfumato.fitting.models.subspace.marginals import Marginals, Scores
-from sfumato.fitting.models.subspace.maths import FloatArray, IntArray, LowRankGaussians
+from sfumato.fitting.models.subspace.maths import LowRankGaussians
+from sfumato.trusted.arrays import CodeArray, FloatArray, IntArray
 from sfumato.trusted.encoding import NumericCodec
 
 _NOTHING = 1e-4  # of a column's variance: with less than this in the subspace a column is drawn with its residual

@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from sfumato.fitting.models.subspace.maths import LowRankGaussians
+from sfumato.trusted.arrays import BoolArray, FloatArray
 from sfumato.trusted.encoding import NumericCodec
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 CELLS = 10
 _PARTS = CELLS - 2

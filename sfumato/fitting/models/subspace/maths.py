@@ -13,14 +13,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sfumato.fitting.models.logarithms import log_sum
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-Float32Array = NDArray[np.float32]
+from sfumato.trusted.arrays import Float32Array, FloatArray, IntArray
 
 _LEAST_SD = 1e-9  # on a scale from 0 to 1
 

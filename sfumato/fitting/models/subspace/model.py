@@ -33,8 +33,9 @@ from sfumato.fitting.models.subspace.column import Certain, ColumnLaw
 from sfumato.fitting.models.subspace.images import DrawnPictures
 from sfumato.fitting.models.subspace.laws import Laws, Records
 from sfumato.fitting.models.subspace.marginals import CELLS, Marginals
-from sfumato.fitting.models.subspace.maths import FloatArray, LowRankGaussians, log_normals, stratified
+from sfumato.fitting.models.subspace.maths import LowRankGaussians, log_normals, stratified
 from sfumato.fitting.models.subspace.parts import arrays_of, fields_of, must_be_sound, to_table
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
 
 __all__ = ["CELLS", "SubspaceModel"]

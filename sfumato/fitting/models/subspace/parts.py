@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sfumato.fitting.models.subspace.alignment import UprightModel, frame_from
 from sfumato.fitting.models.subspace.marginals import CELLS
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import CategoricalCodec, Codes, NumericCodec
 
 if TYPE_CHECKING:
     from sfumato.fitting.models.subspace.model import SubspaceModel
 
-FloatArray = NDArray[np.float64]
 
 _CONTENT = {"kind", "columns", "target", "classes", "directions", "size", "count_sd", "marginal_sd", "settings"}
 _UPRIGHT = "upright "  # before the names of its arrays

@@ -7,8 +7,8 @@ from scipy.special import ndtri
 from sfumato.errors import RequestError
 from sfumato.fitting.models.gaussian_mixture.tables import affine
 from sfumato.fitting.models.subspace.column import Certain, ColumnLaw
-from sfumato.fitting.models.subspace.maths import FloatArray
 from sfumato.fitting.models.subspace.model import SubspaceModel
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Codes, NumericCodec
 
 _BARS = 40

@@ -5,12 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch, Codes
 from sfumato.trusted.feature_maps.features import Softmax
-
-FloatArray = NDArray[np.float64]
 
 _AT_ONCE = 1 << 12
 _GOLDEN = (5**0.5 - 1) / 2
@@ -60,7 +58,7 @@ class Labeller:
         left /= left.sum(axis=1, keepdims=True)
         return left
 
-    def draw(self, probabilities: FloatArray, kind: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, probabilities: FloatArray, kind: IntArray, rng: np.random.Generator) -> IntArray:
         """A class for each record, drawn so that records that are alike have classes in proportion.
 
         Sorted by their `kind` (the mixture's component) and probability, neighbours get places that the golden ratio
@@ -69,7 +67,7 @@ class Labeller:
         order = np.lexsort((probabilities[:, 0], kind))
         place = np.empty(len(order))
         place[order] = (rng.random() + _GOLDEN * np.arange(len(order))) % 1.0
-        label: NDArray[np.int64] = (np.cumsum(probabilities, axis=1)[:, :-1] <= place[:, None]).sum(axis=1)
+        label: IntArray = (np.cumsum(probabilities, axis=1)[:, :-1] <= place[:, None]).sum(axis=1)
         return label
 
     def given(self, share: FloatArray) -> "Labeller":

@@ -7,12 +7,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import RequestError
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import CategoricalCodec, Codes, NumericCodec
 
 if TYPE_CHECKING:
     from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
 
-FloatArray = NDArray[np.float64]
 
 _BAND = 1.96  # standard deviations of noise to either side: 95 % of it
 _ALMOST_ONE = 1 - 2.0**-53
@@ -40,7 +40,7 @@ def _with_band(probability: FloatArray, noise: FloatArray) -> dict[str, FloatArr
     return {"probability": probability, "low": low, "high": high}
 
 
-def _ends(codes: NumericCodec, pieces: "Pieces", place: NDArray[np.int64]) -> tuple[pa.Array, pa.Array]:
+def _ends(codes: NumericCodec, pieces: "Pieces", place: IntArray) -> tuple[pa.Array, pa.Array]:
     """The least and the greatest value of every group of pieces, null for the missing one."""
     inside = np.full(len(place), _ALMOST_ONE)
     least = codes.decode(pieces.starts.astype(np.int32), np.zeros(len(place)))

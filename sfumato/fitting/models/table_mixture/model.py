@@ -21,10 +21,9 @@ from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.logarithms import log_sum
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.marginals import marginal_table, piece_values, pieces_up_to
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Runs = Sequence[tuple[int, int]]
 
 _MOST = 2.0**100  # of a number that means something
