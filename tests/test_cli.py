@@ -410,7 +410,7 @@ class TestMixtures:
         assert run("verify", place / "b.sfumato").exit_code == 0
         assert len(sfumato.open(place / "b.sfumato").fitted.actions["mixture"].weights) == 2
         for action in ("mixture", "wide", "detailed"):
-            words = ["sample", place / "b.sfumato", "-n", 30, "--action", action, "--out", place / f"{action}.csv"]
+            words = ["sample", place / "b.sfumato", "-n", 30, "--estimate", action, "--out", place / f"{action}.csv"]
             assert run(*words, "--seed", 1).exit_code == 0
             table = pyarrow.csv.read_csv(place / f"{action}.csv")
             assert (table.num_rows, table.column_names) == (30, ["a", "b"])
@@ -420,14 +420,14 @@ class TestMixtures:
 
     def test_an_action_that_is_none_exits_2_and_writes_nothing(self, place):
         release(place, "--mechanism", "mixture", "--components", 1)
-        failed = run("sample", place / "b.sfumato", "--action", "narrow", "--out", place / "x.csv")
+        failed = run("sample", place / "b.sfumato", "--estimate", "narrow", "--out", place / "x.csv")
         assert failed.exit_code == 2
-        assert "action is 'narrow'; use one of mixture, wide, detailed" in flat(failed.stderr)
+        assert "the estimate is 'narrow'; use one of mixture, wide, detailed" in flat(failed.stderr)
         assert not (place / "x.csv").exists()
 
     def test_tables_have_no_actions(self, place):
         release(place, "--mechanism", "tables")
-        failed = run("sample", place / "b.sfumato", "--action", "wide", "--out", place / "x.csv")
+        failed = run("sample", place / "b.sfumato", "--estimate", "wide", "--out", place / "x.csv")
         assert failed.exit_code == 2
         assert "mechanism mixture" in flat(failed.stderr)
 

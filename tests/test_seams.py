@@ -1,8 +1,8 @@
-"""A new statistic and a new mechanism, added from outside: one class each, and one registration."""
+"""A new statistic, a new mechanism and a new kind of model, added from outside: one class and one registration each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any, ClassVar, assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +13,11 @@ from sfumato.artefact.verify import verify
 from sfumato.errors import BundleError, RequestError
 from sfumato.fitting.mechanisms import mechanism
 from sfumato.fitting.mechanisms.mechanism import Mechanism, register_mechanism
-from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
+from sfumato.fitting.models import model
+from sfumato.fitting.models.model import Model, register_model
 from sfumato.fitting.replay import Replay
 from sfumato.trusted.adjacency import Adjacency
-from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.encoding import Batch, Encoder
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics import Block, statistic
 
@@ -66,6 +67,59 @@ class CountCodes:
         return cls(content["column"], content["codes"])
 
 
+@dataclass(frozen=True, eq=False)
+class ToyModel(Model):
+    """Independent draws of one column."""
+
+    column: str
+    shares: np.ndarray
+    size: float
+
+    kind: ClassVar = "toy"
+    settings: ClassVar = {}
+
+    def sample(self, rows, rng):
+        return Batch(rows, {self.column: rng.choice(len(self.shares), rows, p=self.shares).astype(np.int32)})
+
+    def log_density(self, batch, columns):
+        return np.log(self.shares)[batch.codes[self.column]]
+
+    def predict(self, batch, target, codes):
+        return np.tile(self.shares, (batch.rows, 1))
+
+    def condition(self, given):
+        assert not given
+        return self
+
+    def describe(self, column, codes):
+        value = codes.decode(np.arange(codes.size, dtype=np.int32), np.zeros(codes.size))
+        return pa.table({"value": value, "probability": self.shares, "low": self.shares, "high": self.shares})
+
+    def estimate_mean(self, column, codes, given, measured):
+        return (float(self.shares @ np.arange(len(self.shares))),) * 3
+
+    def cdf(self, column, numbers, codes):
+        raise NotImplementedError
+
+    def quantile(self, column, shares, codes):
+        raise NotImplementedError
+
+    def dependence(self, first, second):
+        return 0.0
+
+    def distance(self, other):
+        return float(np.abs(self.shares - other.shares).sum()) / 2
+
+    def to_parts(self):
+        return {"kind": self.kind, "column": self.column, "size": self.size}, pa.table({"share": self.shares})
+
+    @classmethod
+    def from_parts(cls, content, table, columns):
+        if set(content) != {"kind", "column", "size"} or table.num_rows != columns[content["column"]].size:
+            raise ValueError("not a toy")
+        return cls(content["column"], table.column("share").to_numpy(), content["size"])
+
+
 @dataclass(frozen=True)
 class ToyPlan:
     column: str
@@ -91,10 +145,7 @@ class ToyMechanism(Mechanism):
     def release(self, door, plan, progress):
         progress("counting")
         counts = np.maximum(door.measure(CountCodes(plan.column, plan.codes), plan.mu).values, 1.0)
-        codes = np.arange(plan.codes)
-        shares = (counts / counts.sum())[None]
-        pieces = Pieces(codes, codes + 1, codes, np.zeros(plan.codes), shares)
-        return TableMixture(np.ones(1), {plan.column: pieces}, float(counts.sum()))
+        return ToyModel(plan.column, counts / counts.sum(), float(counts.sum()))
 
     def refit(self, measurements, plan, settings, features=None):
         return self.release(Replay(measurements), plan, lambda _: None)
@@ -105,11 +156,13 @@ def toy(monkeypatch):
     monkeypatch.setattr(statistic, "_KINDS", dict(statistic._KINDS))
     monkeypatch.setattr(mechanism, "_REGISTERED", dict(mechanism._REGISTERED))
     statistic.register("toy count", CountCodes.from_dict)
+    monkeypatch.setattr(model, "_REGISTERED", dict(model._REGISTERED))
     register_mechanism(ToyMechanism())
+    register_model(ToyModel)
 
 
 @pytest.mark.usefixtures("toy")
-def test_a_new_mechanism_and_a_new_statistic_need_nothing_else(tmp_path):
+def test_a_new_mechanism_statistic_and_model_need_nothing_else(tmp_path):
     table = pa.table({"wet": [True] * 700 + [False] * 300})
     release = sfumato.release(table, SCHEMA, epsilon=1.0, mechanism="toy", ledger=None)
     release.save(tmp_path / "toy.sfumato")
@@ -119,6 +172,10 @@ def test_a_new_mechanism_and_a_new_statistic_need_nothing_else(tmp_path):
     assert 0.6 < np.mean(opened.sample(2_000, seed=1).column("wet").to_numpy(zero_copy_only=False)) < 0.8
     with pytest.raises(RequestError, match="a release by toy has none"):
         opened.retrain()
+    assert opened.marginal("wet").num_rows == 2
+    assert 0.6 < opened.mean("wet").mean < 0.8
+    with pytest.raises(RequestError, match="no parameters"):
+        opened.parameters()
 
 
 def test_without_their_registration_they_are_refused(tmp_path):
@@ -126,3 +183,5 @@ def test_without_their_registration_they_are_refused(tmp_path):
         sfumato.release(pa.table({"wet": [True]}), SCHEMA, epsilon=1.0, mechanism="toy", ledger=None)
     with pytest.raises(BundleError, match="not known"):
         statistic.statistic_from_dict({"kind": "toy count", "column": "wet", "codes": 2})
+    with pytest.raises(ValueError, match="not known"):
+        model.read_model({"kind": "toy"}, pa.table({}), {})

@@ -82,12 +82,12 @@ def measure(task: Task, epsilon: float | None, seed: int) -> dict[str, float]:
     drawn = release.model.sample(release.size, np.random.default_rng(seed))
     seconds = time.process_time() - begin
     synthetic = values_of(drawn, schema)
-    features, told = design(synthetic, schema), release.told(drawn)
+    features, told = design(synthetic, schema), release.predict_encoded(drawn)
     near = fidelity(values, synthetic, schema)
     scores = {
         "score": score(learn(features, synthetic[target], None)(rows), truth),
         "weighted": score(learn(*softened(features, told))(rows), truth),
-        "direct": score(release.told(held_out), truth),
+        "direct": score(release.predict_encoded(held_out), truth),
     }
     many = release.model.sample(4 * release.size, np.random.default_rng(seed))
     more = values_of(many, schema)

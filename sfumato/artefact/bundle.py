@@ -26,7 +26,7 @@ from sfumato.artefact.release import Release
 from sfumato.artefact.statement import PrivacyStatement
 from sfumato.errors import BundleError
 from sfumato.fitting.conditions import Condition
-from sfumato.fitting.models.registry import model_from_parts
+from sfumato.fitting.models.model import read_model
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Encoder, Header
@@ -149,7 +149,7 @@ def _assembled(
         claim,
         StoredPlan.from_dict(plan),
         tuple(Measurement.from_dict(item, array) for item, array in zip(measured["measurements"], values, strict=True)),
-        model_from_parts(model["fitted"], table, columns),
+        read_model(model["fitted"], table, columns),
         tuple(Condition(**{**item, "runs": tuple(map(tuple, item["runs"]))}) for item in model["given"]),
         None if model["constants"] is None else dict(model["constants"]),
     )

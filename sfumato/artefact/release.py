@@ -1,10 +1,11 @@
 """What a receiver holds: a release, opened from its bundle, that answers without ever meeting the private data."""
 
+import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +13,10 @@ from numpy.typing import NDArray
 
 from sfumato.archive.whole_files import whole_file
 from sfumato.artefact.frames import decode, to_frame
-from sfumato.artefact.means import Expectation, expectation, shown
 from sfumato.artefact.statement import PrivacyStatement
 from sfumato.errors import RequestError
 from sfumato.fitting.conditions import Condition, conditions_of
 from sfumato.fitting.models.model import Model
-from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, Encoder, Header, NumericCodec
@@ -29,9 +28,16 @@ from sfumato.trusted.schema import Schema
 if TYPE_CHECKING:
     from sfumato.fitting.generators import Epoch
     from sfumato.fitting.generators.networks import CustomGenerator
-    from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
 
 _ROWS_AT_ONCE = 1 << 18
+
+
+class Expectation(NamedTuple):
+    """A mean, and the ends of its 95 % interval; moments in time for a column of dates."""
+
+    mean: float | dt.date | dt.datetime
+    low: float | dt.date | dt.datetime
+    high: float | dt.date | dt.datetime
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +60,7 @@ class Release:
     @cached_property
     def model(self) -> Model:
         """The model, given what has been asked."""
-        return self.fitted.given_that(self.given)
+        return self.fitted.condition(self.given)
 
     @property
     def size(self) -> int:
@@ -113,22 +119,22 @@ class Release:
         for start in range(0, max(rows, 1), _ROWS_AT_ONCE):
             batch = source.model.sample(min(rows - start, _ROWS_AT_ONCE), rng)
             table = decode(batch, columns, rng, limits)
-            for name, values in source._told(batch).items() if probabilities else ():
+            for name, values in source._predictions(batch).items() if probabilities else ():
                 table = table.append_column(name, pa.array(values))
             yield table
 
-    def _told(self, batch: Batch) -> dict[str, FloatArray]:
+    def _predictions(self, batch: Batch) -> dict[str, FloatArray]:
         """What the release knows of the target given the other columns of each record, as columns."""
-        target, told = self._target(), self.told(batch)
-        if told.ndim == 1:
-            return {f"mean({target})": told}
+        target, predicted = self._target(), self.predict_encoded(batch)
+        if predicted.ndim == 1:
+            return {f"mean({target})": predicted}
         names = ["missing" if value is None else str(value) for value in self.classes]
-        return {f"p({target}={name})": told[:, place] for place, name in enumerate(names)}
+        return {f"p({target}={name})": predicted[:, place] for place, name in enumerate(names)}
 
-    def told(self, batch: Batch) -> FloatArray:
+    def predict_encoded(self, batch: Batch) -> FloatArray:
         """What the release tells of the target of encoded records: class probabilities, or means of a number."""
         target = self._target()
-        return self.model.told(batch, target, Encoder(self.schema).columns[target])
+        return self.model.predict(batch, target, Encoder(self.schema).columns[target])
 
     def _limits(self) -> dict[str, tuple[float | None, float | None]]:
         """The ends of the ranges that have been asked for, so that no step of a scale spills over them."""
@@ -156,14 +162,14 @@ class Release:
         on a sample. A mixture answers by the likelihood of each class and its weight.
         """
         _ = self.classes  # a numeric target has none
-        return self.told(self.encoded(table))
+        return self.predict_encoded(self.encoded(table))
 
     def predict(self, table: Any) -> NDArray[Any]:
         """The likeliest class of the target given each record's other columns, or the mean of a numeric target."""
-        told = self.told(self.encoded(table))
-        if told.ndim == 1:
-            return told
-        return np.array([self.classes[place] for place in told.argmax(axis=1)], dtype=object)
+        predicted = self.predict_encoded(self.encoded(table))
+        if predicted.ndim == 1:
+            return predicted
+        return np.array([self.classes[place] for place in predicted.argmax(axis=1)], dtype=object)
 
     def condition(self, given: Mapping[str, Any]) -> "Release":
         """The release given that a condition holds: {"age": (40, 60), "sex": "F", "ward": ["A", "B"], "weight": None}.
@@ -181,7 +187,7 @@ class Release:
 
         A listed column has a row for each `value`, an ordered one a row for each interval, `first` to `last`, in order.
         """
-        table = self.model.described(column, self._codes(column))
+        table = self.model.describe(column, self._codes(column))
         return to_frame(table, replace(self.header, types={}), self.schema, output)
 
     def cdf(self, column: str, value: Any) -> Any:
@@ -207,7 +213,7 @@ class Release:
 
     def kl(self, other: "Release") -> float:
         """KL(this release || another) in nats, of a record and its class; both must be Gaussian mixtures."""
-        return self._mixture().kl(other._mixture())
+        return self.model.kl(other.model)
 
     def estimate(self, name: str) -> "Release":
         """The same Gaussian mixture read another way, at no cost.
@@ -216,9 +222,7 @@ class Release:
         "wide"       one Gaussian for each class that covers what is uncertain: where missing mass is worse than blur
         "detailed"   up to three Gaussians where a class has heavy tails: for samples, likelihood and prediction
         """
-        model = self.fitted
-        _ = self._mixture()
-        return replace(self, fitted=model.acting(name))  # type: ignore[attr-defined]
+        return replace(self, fitted=self.fitted.choose_estimate(name))
 
     def parameters(self, level: float = 0.95, *, output: Frame | None = None) -> Any:
         """Every weight, mean and covariance of a Gaussian mixture, with the interval that holds it at this level.
@@ -229,22 +233,8 @@ class Release:
         """
         if not 0 < level < 1:
             raise RequestError(f"the level is {level}; it must lie between 0 and 1, say 0.95")
-        model: Any = self.model
-        told = _parameters_of(model)
-        codes = None if model.target is None else Encoder(self.schema).columns[model.target]
-        labels = (
-            pa.array([f"component {k + 1}" for k in range(model.classes)])
-            if codes is None
-            else codes.decode(np.arange(model.classes, dtype=np.int32), np.zeros(model.classes))
-        )
-        return to_frame(told(model, labels, level), replace(self.header, types={}), self.schema, output)
-
-    def _mixture(self) -> "GaussianMixture":
-        from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
-
-        if not isinstance(self.model, GaussianMixture):
-            raise RequestError("this release is not a Gaussian mixture; make one with mechanism mixture")
-        return self.model
+        table = self.model.tabulate_parameters(Encoder(self.schema).columns, level)
+        return to_frame(table, replace(self.header, types={}), self.schema, output)
 
     def _codes(self, column: str) -> Codes:
         if column not in self.schema.by_name:
@@ -258,12 +248,8 @@ class Release:
         tables, by a rule of thumb for the width of their cells.
         """
         codes, source = self._codes(column), self.condition(given) if given else self
-        if isinstance(self.fitted, TableMixture):
-            return expectation(self.fitted, source.given, self.measurements, column, codes)
-        if not isinstance(codes, NumericCodec):
-            raise RequestError(f"the values of column {column!r} are no numbers and have no mean; use marginal")
-        mean_of = _mean_of(source.model)
-        return Expectation(*(shown(codes, number) for number in mean_of(source.model, column)))
+        numbers = self.fitted.estimate_mean(column, codes, source.given, self.measurements)
+        return Expectation(*(_shown(codes, number) for number in numbers))
 
     def refit(
         self, *, components: int | None = None, steps: int | None = None, prior: float | None = None
@@ -308,7 +294,7 @@ class Release:
                      `sfumato.fitting.generators`
         epochs       at most; after half of them training stops when slices that are held back come no nearer
         seed         the same seed, the same model, on the same machine
-        progress     called after every epoch; a `sfumato.report.training_curve.Curve` keeps and draws what it is told
+        progress     called after every epoch; a `sfumato.report.training_curve.Curve` keeps and draws the losses
         checkpoint   a file that training is kept in, and goes on from when it was stopped
         device       "cuda" for large tables of images, where there is one
 
@@ -368,25 +354,9 @@ class Release:
         return Encoder(self.schema).encode(records, names)
 
 
-def _parameters_of(model: Any) -> Any:
-    """What tells the parameters of this kind of model as a table."""
-    if model.kind == "gaussian-mixture":
-        from sfumato.fitting.models.gaussian_mixture.tables import parameter_table
-
-        return parameter_table
-    if model.kind == "subspace":
-        from sfumato.fitting.models.subspace.tables import class_means
-
-        return class_means
-    raise RequestError("this release has no parameters; make one with mechanism mixture or subspace")
-
-
-def _mean_of(model: Any) -> Any:
-    """What tells the mean of a column of this kind of model, and its interval."""
-    if model.kind == "subspace":
-        from sfumato.fitting.models.subspace import tables as subspace_tables
-
-        return subspace_tables.mean_of
-    from sfumato.fitting.models.gaussian_mixture import tables as gaussian_tables
-
-    return gaussian_tables.mean_of
+def _shown(codes: Codes, number: float) -> float | dt.date | dt.datetime:
+    """A number as the column shows it: dates as dates."""
+    if isinstance(codes, NumericCodec) and codes.dated:
+        moment: dt.date | dt.datetime = codes.write(np.array([number]), np.array([False]))[0].as_py()
+        return moment
+    return number

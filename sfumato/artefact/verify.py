@@ -201,7 +201,7 @@ def _fit_again(release: Release, features: Batch | None) -> Model:
             return retrain_model(mechanism, plan, release.schema, release.measurements, settings)
         again = mechanism.refit(release.measurements, plan, settings, features)
         action = getattr(release.fitted, "action", None)
-        return again if action is None else again.acting(action)  # type: ignore[attr-defined]
+        return again if action is None else again.choose_estimate(action)
 
 
 def _plan(release: Release) -> Check:

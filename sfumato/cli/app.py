@@ -23,8 +23,8 @@ from sfumato.cli.terminal import (
     print_check,
     print_evaluation,
     print_statement,
+    report_errors,
     say,
-    told,
     working,
 )
 from sfumato.errors import OutputError, RequestError
@@ -93,7 +93,7 @@ def _options(
 
 
 @app.command()
-@told
+@report_errors
 def demo(out: Annotated[Path, typer.Option(help="the folder to write to")] = Path("sfumato-demo")) -> None:
     """The whole path on an embedded table of invented hospital stays, with the report.
 
@@ -114,7 +114,7 @@ def demo(out: Annotated[Path, typer.Option(help="the folder to write to")] = Pat
 
 
 @app.command()
-@told
+@report_errors
 def release(
     data: Data,
     schema: Annotated[
@@ -204,7 +204,7 @@ def _database_or_path(data: str, table: str | None, query: Path | None) -> Any:
 
 
 @app.command()
-@told
+@report_errors
 def sample(
     bundle: Bundle,
     out: Annotated[Path, typer.Option(help="the table to write: .parquet or .csv", show_default=False)],
@@ -216,7 +216,7 @@ def sample(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="add columns with the predicted probabilities of the target")
     ] = False,
-    action: Annotated[
+    estimate: Annotated[
         str | None, typer.Option(help="of a Gaussian mixture: mixture, wide (covers doubt) or detailed (heavy tails)")
     ] = None,
 ) -> None:
@@ -229,7 +229,7 @@ def sample(
     from sfumato.fitting import conditions
 
     released = open_release(bundle)
-    released = released.estimate(action) if action else released
+    released = released.estimate(estimate) if estimate else released
     wanted = conditions.parse_given(given) if given else None
     total = released.size if rows is None else rows
     with bar() as progress:
@@ -240,7 +240,7 @@ def sample(
 
 
 @app.command()
-@told
+@report_errors
 def retrain(
     bundle: Bundle,
     out: Annotated[Path, typer.Option(help="the bundle to write", show_default=False)],
@@ -282,7 +282,7 @@ def retrain(
 
 
 @app.command()
-@told
+@report_errors
 def inspect(bundle: Bundle) -> None:
     """Show the statement, the schema and each measurement of a bundle.
 
@@ -300,7 +300,7 @@ def inspect(bundle: Bundle) -> None:
 
 
 @app.command()
-@told
+@report_errors
 def verify(
     bundle: Bundle,
     features: Annotated[
@@ -338,7 +338,7 @@ def verify(
 
 
 @app.command()
-@told
+@report_errors
 def report(
     bundle: Bundle, out: Annotated[Path, typer.Option(help="the HTML file to write", show_default=False)]
 ) -> None:
@@ -357,7 +357,7 @@ def report(
 
 
 @app.command()
-@told
+@report_errors
 def evaluate(
     bundle: Bundle,
     real: Annotated[Path, typer.Option(help="the table that was released", show_default=False)],
@@ -393,7 +393,7 @@ def evaluate(
 
 
 @schema_app.command("init")
-@told
+@report_errors
 def schema_init(data: Data, table: DatabaseTable = None, query: DatabaseQuery = None) -> None:
     """Draft a schema from the header alone, to be completed by hand.
 
@@ -405,7 +405,7 @@ def schema_init(data: Data, table: DatabaseTable = None, query: DatabaseQuery = 
 
 
 @schema_app.command("check")
-@told
+@report_errors
 def schema_check(file: Annotated[Path, typer.Argument(help="the YAML file", show_default=False)]) -> None:
     """Check a schema file: every error names line, key and cure.
 
@@ -420,7 +420,7 @@ def schema_check(file: Annotated[Path, typer.Argument(help="the YAML file", show
 
 
 @ledger_app.command("show")
-@told
+@report_errors
 def ledger_show(
     dataset: Annotated[
         str | None, typer.Argument(help="one dataset; all of them by default", show_default=False)
@@ -438,7 +438,7 @@ def ledger_show(
 
 
 @ledger_app.command("set-limit")
-@told
+@report_errors
 def ledger_set_limit(
     dataset: Annotated[str, typer.Argument(help="the dataset's name, as in its schema", show_default=False)],
     epsilon: Annotated[float, typer.Option(help="the most that all releases together may spend", show_default=False)],
@@ -461,7 +461,7 @@ def ledger_set_limit(
 
 
 @ledger_app.command("export")
-@told
+@report_errors
 def ledger_export(ledger: LedgerFile = None) -> None:
     """Write all entries with their chain of hashes to the standard output, one JSON object a line.
 

@@ -26,7 +26,7 @@ _screen = Console()
 _aside = Console(stderr=True)
 
 
-def told(command: Command) -> Command:
+def report_errors(command: Command) -> Command:
     """Turn our errors into a line on the error stream and an exit code."""
 
     @functools.wraps(command)

@@ -126,7 +126,7 @@ def _trained(
     features = {name: design(values, schema)[kept] for name, (values, kept, _) in labelled.items()}
     truth = labelled["test"][2]
     found, predictions = [], {}
-    told = release.told(batches["synthetic"])
+    told = release.predict_encoded(batches["synthetic"])
     for name, learn in taught.items():
         for source, rows in (("real", "real rows"), ("synthetic", "synthetic rows")):
             predicted = learn(features[source], labelled[source][2], None)(features["test"])
@@ -134,7 +134,7 @@ def _trained(
             found.append(Score(name, rows, score(predicted, truth)))
         predicted = learn(*softened(design(tables["synthetic"], schema), told))(features["test"])
         found.append(Score(name, "synthetic rows, weighted", score(predicted, truth)))
-    own = release.told(batches["test"])[labelled["test"][1]]
+    own = release.predict_encoded(batches["test"])[labelled["test"][1]]
     found.append(Score("the release itself", "", score(own, truth)))
     groups = _groups(
         tables["test"],

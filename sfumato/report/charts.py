@@ -39,7 +39,7 @@ def budget_chart(statement: PrivacyStatement) -> Markup:
 
 def column_chart(model: Model, name: str, codes: Codes) -> Markup:
     """The distribution of a column with the band of its noise."""
-    table = model.described(name, codes)
+    table = model.describe(name, codes)
     marks = _ordered_marks(table, codes) if isinstance(codes, NumericCodec) else _listed_marks(table)
     return svg.picture(_WIDTH, _HEIGHT, marks, f"Distribution of {name}")
 

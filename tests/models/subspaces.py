@@ -63,7 +63,7 @@ def make(seed=0, classes=K, marginals=False, residual=1.0, directions=R, codes=C
 
 
 def given(model, **wanted):
-    return model.given_that(conditions_of(wanted, CODES))
+    return model.condition(conditions_of(wanted, CODES))
 
 
 def encoded(**columns):

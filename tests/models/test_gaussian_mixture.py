@@ -16,7 +16,7 @@ from sfumato.fitting.conditions import conditions_of
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import ACTIONS, Draws, GaussianMixture
 from sfumato.fitting.models.gaussian_mixture.tables import mean_of, parameter_table
-from sfumato.fitting.models.registry import model_from_parts
+from sfumato.fitting.models.model import read_model
 from sfumato.trusted.encoding import Batch, Encoder
 from sfumato.trusted.schema import Schema
 
@@ -65,7 +65,7 @@ def model():
 
 
 def given(model, **wanted):
-    return model.given_that(conditions_of(wanted, CODES))
+    return model.condition(conditions_of(wanted, CODES))
 
 
 def encoded(**columns):
@@ -95,7 +95,7 @@ PARTS = ("owner", "weights", "means", "covs")
 
 class TestParts:
     def test_go_out_and_come_back(self, model):
-        again = model_from_parts(*through_files(model.acting("wide")), CODES)
+        again = read_model(*through_files(model.choose_estimate("wide")), CODES)
         assert same(again, model)
         assert (again.action, again.size, again.target, again.columns) == ("wide", 1000.0, "kind", model.columns)
         assert model.distance(again) < 1e-7
@@ -186,7 +186,7 @@ class TestParts:
 class TestSample:
     @pytest.mark.parametrize("action", ACTIONS)
     def test_stays_within_the_bounds(self, model, action):
-        batch = model.acting(action).sample(20_000, np.random.default_rng(0))
+        batch = model.choose_estimate(action).sample(20_000, np.random.default_rng(0))
         for name, codes in batch.codes.items():
             assert codes.dtype == np.int32
             assert codes.min() >= 0
@@ -230,7 +230,7 @@ class TestDensity:
     @pytest.mark.parametrize("action", ACTIONS)
     def test_adds_up_to_1_in_one_column(self, model, action):
         """But for what lies beyond the bounds."""
-        read = model.acting(action)
+        read = model.choose_estimate(action)
         for name in SCALES:
             j = model.columns.index(name)
             beyond = 1 - np.diff(read.gaussians.cdf(j, np.array([0.0, 1.0])))[0]
@@ -267,7 +267,7 @@ class TestDensity:
     def test_no_records(self, model):
         nobody = Batch(0, {"age": np.empty(0, np.int32), "kind": np.empty(0, np.int32)})
         assert model.log_density(nobody, CODES).shape == (0,)
-        assert model.told(nobody, "kind", CODES["kind"]).shape == (0, 3)
+        assert model.predict(nobody, "kind", CODES["kind"]).shape == (0, 3)
 
 
 RANGES = {
@@ -425,18 +425,18 @@ class TestAsked:
         likely = np.exp(
             [model.log_density(Batch(50, {**rest, "kind": np.full(50, kind, np.int32)}), CODES) for kind in range(3)]
         ).T
-        assert np.allclose(model.told(batch, "kind", CODES["kind"]), likely / likely.sum(axis=1, keepdims=True))
-        two = given(model, kind=["a", "b"]).told(batch, "kind", CODES["kind"])
+        assert np.allclose(model.predict(batch, "kind", CODES["kind"]), likely / likely.sum(axis=1, keepdims=True))
+        two = given(model, kind=["a", "b"]).predict(batch, "kind", CODES["kind"])
         likely[:, 2] = 0
         assert np.allclose(two, likely / likely.sum(axis=1, keepdims=True))
 
     def test_a_known_column_needs_no_slices(self, model):
         """The range of a column that the record has tells nothing of its class, another range does."""
         record = encoded(age=[45, 50, 55])
-        plain = model.told(record, "kind", CODES["kind"])
-        assert np.allclose(given(model, age=(40, 60)).told(record, "kind", CODES["kind"]), plain)
-        both = given(model, age=(40, 60), height=(40, 45)).told(record, "kind", CODES["kind"])
-        assert np.allclose(both, given(model, height=(40, 45)).told(record, "kind", CODES["kind"]), atol=0.01)
+        plain = model.predict(record, "kind", CODES["kind"])
+        assert np.allclose(given(model, age=(40, 60)).predict(record, "kind", CODES["kind"]), plain)
+        both = given(model, age=(40, 60), height=(40, 45)).predict(record, "kind", CODES["kind"])
+        assert np.allclose(both, given(model, height=(40, 45)).predict(record, "kind", CODES["kind"]), atol=0.01)
 
     @pytest.mark.parametrize("name", ["height", "dose", "age"])
     def test_the_mean_of_a_number_is_that_of_its_values(self, model, name):
@@ -445,7 +445,7 @@ class TestAsked:
         other = "visits"
         frame = decoded(batch)
         at = np.array([4, 9, 14])
-        found = model.told(encoded(**{other: at}), name, CODES[name])
+        found = model.predict(encoded(**{other: at}), name, CODES[name])
         for value, told in zip(at, found, strict=True):
             near = frame[name][frame[other] == value]
             assert told == pytest.approx(near.mean(), abs=5 * near.std() / math.sqrt(len(near)) + 0.01 * near.std())
@@ -482,7 +482,7 @@ class TestAsked:
     @pytest.mark.parametrize("name", ["kind", *SCALES])
     def test_marginals_add_up_and_hold_their_bands(self, model, name):
         for asked in (model, given(model, age=(40, 60))):
-            table = asked.described(name, CODES[name]).to_pandas()
+            table = asked.describe(name, CODES[name]).to_pandas()
             assert table["probability"].sum() == pytest.approx(1)
             assert ((table["low"] <= table["probability"]) & (table["probability"] <= table["high"])).all()
             if name == "kind":
@@ -499,18 +499,18 @@ class TestAsked:
         asked = given(model, height=(90, None))
         mean, low, high = mean_of(asked, "age")
         assert low <= mean <= high
-        assert asked.described("age", CODES["age"]).column("probability").to_numpy().sum() == pytest.approx(1)
+        assert asked.describe("age", CODES["age"]).column("probability").to_numpy().sum() == pytest.approx(1)
 
     def test_means_are_those_of_a_large_sample(self, model):
         for action in ACTIONS:
-            frame = decoded(model.acting(action).sample(ROWS, np.random.default_rng(0)))
+            frame = decoded(model.choose_estimate(action).sample(ROWS, np.random.default_rng(0)))
             for name in ("height", "dose", "age"):
-                mean, low, high = mean_of(model.acting(action), name)
+                mean, low, high = mean_of(model.choose_estimate(action), name)
                 assert low <= mean <= high
                 assert mean == pytest.approx(frame[name].mean(), abs=5 * frame[name].std() / math.sqrt(ROWS))
 
     def test_parameters_are_in_the_units_of_the_columns(self, model):
-        rows = parameter_table(model, pa.array(["a", "b", "c"]), 0.9).to_pylist()
+        rows = parameter_table(model, CODES, 0.9).to_pylist()
         assert len(rows) == 3 * (1 + 4 + 10)
         found = {(row["class"], row["parameter"], row["column"], row["with"]): row for row in rows}
         one = model.actions["mixture"]
@@ -528,7 +528,7 @@ class TestAsked:
 
     def test_parameters_under_a_condition_are_refused(self, model):
         with pytest.raises(RequestError, match="without a condition"):
-            parameter_table(given(model, kind="a"), pa.array(["a", "b", "c"]), 0.9)
+            parameter_table(given(model, kind="a"), CODES, 0.9)
 
     def test_dependence(self, model):
         _, cov = model.gaussians.moments()
@@ -545,12 +545,12 @@ class TestAsked:
 class TestActions:
     def test_each_reads_its_own_gaussians(self, model):
         for action in ACTIONS:
-            assert model.acting(action).gaussians is model.actions[action]
-        assert model.acting("detailed").acting("mixture").gaussians is model.gaussians
+            assert model.choose_estimate(action).gaussians is model.actions[action]
+        assert model.choose_estimate("detailed").choose_estimate("mixture").gaussians is model.gaussians
 
     def test_an_unknown_one_is_refused(self, model):
         with pytest.raises(RequestError, match="use one of mixture, wide, detailed"):
-            model.acting("oracle")
+            model.choose_estimate("oracle")
 
 
 class TestApart:

@@ -284,7 +284,7 @@ class TestTold:
     def test_the_mean_of_a_column_is_by_regression(self, three):
         columns = np.array([2, 0])
         places = np.random.default_rng(3).uniform(0.2, 0.8, (40, 2))
-        share, means, sds = three.told(places, columns, 1)
+        share, means, sds = three.conditionals(places, columns, 1)
         here = density(three, places, columns)
         assert np.allclose(share, here / here.sum(axis=1, keepdims=True))
         for k in range(3):
@@ -294,7 +294,7 @@ class TestTold:
             assert sds[k] == pytest.approx(math.sqrt(cov[1, 1] - cov[1, columns] @ slope))
 
     def test_without_other_columns_the_mean_stays(self, three):
-        share, means, sds = three.told(np.empty((2, 0)), np.array([], dtype=np.int64), 1)
+        share, means, sds = three.conditionals(np.empty((2, 0)), np.array([], dtype=np.int64), 1)
         assert np.allclose(share, three.weights)
         assert np.allclose(means, three.means[:, 1])
         assert np.allclose(sds, three.sds[:, 1])
@@ -303,7 +303,7 @@ class TestTold:
         """Two columns that are one and the same, and a third that follows them."""
         cov = np.outer([1, 1, 2], [1, 1, 2]) * 0.01 + 1e-15 * np.eye(3)
         twin = Gaussians(np.array([0]), np.ones(1), np.full((1, 3), 0.5), cov[None])
-        _, means, sds = twin.told(np.array([[0.6, 0.6]]), np.array([0, 1]), 2)
+        _, means, sds = twin.conditionals(np.array([[0.6, 0.6]]), np.array([0, 1]), 2)
         assert means[0, 0] == pytest.approx(0.7)
         assert sds[0] < 1e-6
 

@@ -8,11 +8,12 @@ import pytest
 
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
-from sfumato.trusted.encoding import Batch
+from sfumato.trusted.encoding import Batch, CategoricalCodec
 from sfumato.trusted.feature_maps import Features, Grid, Lookup, Softmax
 
 CLASSES = 3
 CODES = {"a": 4, "y": 9}
+LISTED = {name: CategoricalCodec(tuple(range(size)), False, 0, False) for name, size in CODES.items()}
 
 
 @pytest.fixture
@@ -64,17 +65,17 @@ def test_without_the_features_the_mixture_answers(model):
 
 
 def test_a_condition_on_the_target_leaves_its_share_of_every_class(model):
-    given = model.condition([("y", [(1, 3), (7, 9)])])  # 0.8 of class 0, none of 1, two thirds of the last piece of 2
+    given = model.restrict([("y", [(1, 3), (7, 9)])])  # 0.8 of class 0, none of 1, two thirds of the last piece of 2
     p = model.labeller.probabilities(features_only()) * [0.8, 0.0, 0.4]
     assert np.allclose(given.labeller.probabilities(features_only()), p / p.sum(axis=1, keepdims=True))
     codes = given.sample(2_000, np.random.default_rng(0)).codes["y"]
     assert set(codes.tolist()) == {1, 2, 7, 8}
-    again = model.condition([("y", [(1, 3)])]).condition([("y", [(2, 3)])])
+    again = model.restrict([("y", [(1, 3)])]).restrict([("y", [(2, 3)])])
     assert set(again.sample(50, np.random.default_rng(0)).codes["y"].tolist()) == {2}
 
 
 def test_a_condition_on_a_feature_leaves_the_labeller_as_it_is(model):
-    given = model.condition([("a", [(0, 2)])])
+    given = model.restrict([("a", [(0, 2)])])
     assert np.allclose(given.labeller.share, 1)
 
 
@@ -102,7 +103,7 @@ def test_draws_hardly_vary(model):
 
 def test_it_survives_the_way_through_json(model):
     content, table = model.to_parts()
-    again = TableMixture.from_parts(content, table)
+    again = TableMixture.from_parts(content, table, LISTED)
     assert np.array_equal(again.conditional(everything(), "y"), model.conditional(everything(), "y"))
     with pytest.raises(ValueError, match="nothing else"):
         Labeller.from_dict({**content["labeller"], "more": 1})
@@ -110,7 +111,7 @@ def test_it_survives_the_way_through_json(model):
 
 def test_records_keep_their_class_where_it_is_for_predictions_only(model):
     content, table = replace(model, labeller=replace(model.labeller, of_samples=False)).to_parts()
-    again = TableMixture.from_parts(content, table)
+    again = TableMixture.from_parts(content, table, LISTED)
     drawn, plain = (one.sample(500, np.random.default_rng(3)) for one in (again, replace(model, labeller=None)))
     assert np.array_equal(drawn.codes["y"], plain.codes["y"])
     assert np.array_equal(again.conditional(everything(), "y"), model.conditional(everything(), "y"))

@@ -4,7 +4,6 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from sfumato.errors import RequestError
@@ -60,7 +59,7 @@ class TestAsked:
     @pytest.mark.parametrize("name", CODES)
     def test_marginals_add_up_and_hold_their_bands(self, model, name):
         for asked in (model, given(model, x_1=0.2)):
-            table = asked.described(name, CODES[name]).to_pandas()
+            table = asked.describe(name, CODES[name]).to_pandas()
             assert table["probability"].sum() == pytest.approx(1)
             assert ((table["low"] <= table["probability"]) & (table["probability"] <= table["high"])).all()
             assert table["low"].min() >= 0
@@ -76,11 +75,11 @@ class TestAsked:
     def test_the_band_is_that_of_moved_means(self):
         """Against draws of the noise."""
         model = make()
-        table = model.described("height", CODES["height"]).to_pandas()
+        table = model.describe("height", CODES["height"]).to_pandas()
         rng = np.random.default_rng(0)
         others = [
             replace(model, means=model.means + model.mean_sds * rng.standard_normal((K, D)))
-            .described("height", CODES["height"])
+            .describe("height", CODES["height"])
             .column("probability")
             .to_numpy()
             for _ in range(300)
@@ -118,7 +117,7 @@ class TestAsked:
         assert given(model, age=40).dependence("age", "x_1") == 0
 
     def test_class_means_are_in_the_units_of_the_columns(self, model):
-        table = class_means(model, pa.array(["a", "b", "c"]), 0.9)
+        table = class_means(model, CODES, 0.9)
         rows = {(row["class"], row["column"]): row for row in table.to_pylist()}
         assert len(rows) == K * D
         middles, _ = dense(model)
@@ -129,4 +128,4 @@ class TestAsked:
             1.6449 * 2 * model.mean_sds[0, 6], rel=1e-4
         )
         with pytest.raises(RequestError, match="without a condition"):
-            class_means(given(model, kind="a"), pa.array(["a", "b", "c"]), 0.9)
+            class_means(given(model, kind="a"), CODES, 0.9)

@@ -111,8 +111,8 @@ class TestDensity:
     def test_of_nobody(self, model):
         nobody = Batch(0, {name: np.empty(0, np.int32) for name in CODES})
         assert model.log_density(nobody, CODES).shape == (0,)
-        assert model.told(nobody, "kind", CODES["kind"]).shape == (0, K)
-        assert model.told(nobody, "age", CODES["age"]).shape == (0,)
+        assert model.predict(nobody, "kind", CODES["kind"]).shape == (0, K)
+        assert model.predict(nobody, "age", CODES["age"]).shape == (0,)
 
 
 class TestTold:
@@ -120,16 +120,16 @@ class TestTold:
         batch = model.sample(50, np.random.default_rng(3))
         names = ["dose", "visits", "x_2"]
         joint = log_joint(model, places_of(batch, names), np.array([1, 3, 6]))
-        assert np.allclose(model.told(chosen(batch, *names), "kind", CODES["kind"]), normalised(joint))
+        assert np.allclose(model.predict(chosen(batch, *names), "kind", CODES["kind"]), normalised(joint))
         nothing = Batch(2, {"kind": np.zeros(2, np.int32)})
-        assert np.allclose(model.told(nothing, "kind", CODES["kind"]), model.weights)
+        assert np.allclose(model.predict(nothing, "kind", CODES["kind"]), model.weights)
 
     def test_classes_that_are_left(self, model):
         batch = model.sample(50, np.random.default_rng(3))
         for known in (batch, chosen(batch, "age", "x_0")):
-            told = model.told(known, "kind", CODES["kind"])
+            told = model.predict(known, "kind", CODES["kind"])
             told[:, 1] = 0
-            left = given(model, kind=["a", "c"]).told(known, "kind", CODES["kind"])
+            left = given(model, kind=["a", "c"]).predict(known, "kind", CODES["kind"])
             assert np.allclose(left, told / told.sum(axis=1, keepdims=True))
 
     def test_a_given_value_is_a_known_column(self, model):
@@ -138,9 +138,9 @@ class TestTold:
         fixed = {**whole, "age": np.full(50, 40, np.int32)}
         rest = Batch(50, {name: codes for name, codes in whole.items() if name != "age"})
         asked = given(model, age=40)
-        told = model.told(Batch(50, fixed), "kind", CODES["kind"])
-        assert np.allclose(asked.told(rest, "kind", CODES["kind"]), told)
-        assert np.allclose(asked.told(Batch(50, whole), "kind", CODES["kind"]), told)
+        told = model.predict(Batch(50, fixed), "kind", CODES["kind"])
+        assert np.allclose(asked.predict(rest, "kind", CODES["kind"]), told)
+        assert np.allclose(asked.predict(Batch(50, whole), "kind", CODES["kind"]), told)
 
     def test_a_number_by_regression(self):
         """Against the Schur complement of the full matrix; far from the bounds nothing is clipped."""
@@ -150,7 +150,7 @@ class TestTold:
         known = EVERY[1:]
         slope = np.linalg.solve(cov[np.ix_(known, known)], cov[known, 0])
         means = middle[0] + (places_of(batch)[:, 1:] - middle[1:]) @ slope
-        assert np.allclose(model.told(batch, "height", UNLABELLED["height"]), 100 * means, atol=0.05)
+        assert np.allclose(model.predict(batch, "height", UNLABELLED["height"]), 100 * means, atol=0.05)
 
     @pytest.mark.parametrize("marginals", [False, True])
     @pytest.mark.parametrize("name", ["height", "dose", "age"])
@@ -159,16 +159,16 @@ class TestTold:
         batch = model.sample(2 * ROWS, np.random.default_rng(0))
         values, x = numbers_of(batch, name), numbers_of(batch, "x_1")
         near = values[np.abs(x - 0.1) < 0.02]
-        told = model.told(encoded(x_1=[0.1]), name, UNLABELLED[name])[0]
+        told = model.predict(encoded(x_1=[0.1]), name, UNLABELLED[name])[0]
         assert told == pytest.approx(near.mean(), abs=5 * near.std() / math.sqrt(len(near)) + 0.03 * near.std())
 
     def test_a_number_where_the_class_is_known(self, model):
         for c, label in enumerate("abc"):
-            alone = given(model, kind=label).told(encoded(x_1=[0.1]), "age", CODES["age"])
-            known = model.told(encoded(x_1=[0.1], kind=[label]), "age", CODES["age"])
+            alone = given(model, kind=label).predict(encoded(x_1=[0.1]), "age", CODES["age"])
+            known = model.predict(encoded(x_1=[0.1], kind=[label]), "age", CODES["age"])
             assert known == pytest.approx(alone)
             other = given(model, kind="abc"[(c + 1) % 3])
-            assert np.isfinite(other.told(encoded(x_1=[0.1], kind=[label]), "age", CODES["age"])).all()
+            assert np.isfinite(other.predict(encoded(x_1=[0.1], kind=[label]), "age", CODES["age"])).all()
 
     def test_a_number_that_was_given(self, model):
-        assert given(model, age=40).told(encoded(x_1=[0.1]), "age", CODES["age"]) == pytest.approx([40])
+        assert given(model, age=40).predict(encoded(x_1=[0.1]), "age", CODES["age"]) == pytest.approx([40])

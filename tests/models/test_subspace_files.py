@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.archive.members import from_arrow_file, from_json, to_arrow_file, to_json
-from sfumato.fitting.models.registry import model_from_parts
+from sfumato.fitting.models.model import read_model
 from sfumato.fitting.models.subspace.model import CELLS, SubspaceModel
 from sfumato.fitting.models.subspace.parts import arrays_of
 from sfumato.trusted.encoding import Encoder
@@ -24,7 +24,7 @@ class TestParts:
     @pytest.mark.parametrize("directions", [R, 0])
     def test_go_out_and_come_back(self, model, directions):
         model = replace(make(1, marginals=model.marginals is not None, directions=directions), settings={"a": 1})
-        again = model_from_parts(*self.through_files(model), CODES)
+        again = read_model(*self.through_files(model), CODES)
         one, other = arrays_of(model), arrays_of(again)
         assert one.keys() == other.keys()
         assert all(np.array_equal(one[name], other[name]) for name in one)
@@ -33,7 +33,7 @@ class TestParts:
         assert model.distance(again) < 1e-6
 
     def test_without_classes(self):
-        again = model_from_parts(*self.through_files(make(classes=1)), UNLABELLED)
+        again = read_model(*self.through_files(make(classes=1)), UNLABELLED)
         assert (again.target, again.classes) == (None, 1)
 
     def test_what_has_been_asked_stays_out(self, model):

@@ -56,7 +56,7 @@ class TestSample:
             for weight, mean, centre, cov in zip(model.weights, model.means, model.centres, model.covs, strict=True)
         ]
         assert np.array_equal(batch.codes["kind"], np.argmax(slowly, axis=0))
-        told = model.told(batch, "kind", CODES["kind"])
+        told = model.predict(batch, "kind", CODES["kind"])
         assert np.allclose(told, normalised(np.array(slowly).T))
         assert np.array_equal(told.argmax(axis=1), batch.codes["kind"])
 
@@ -109,9 +109,9 @@ class TestSample:
 
     def test_in_parts_as_in_one(self, model, monkeypatch):
         batch = model.sample(300, np.random.default_rng(0))
-        told, density = model.told(batch, "kind", CODES["kind"]), model.log_density(batch, CODES)
+        told, density = model.predict(batch, "kind", CODES["kind"]), model.log_density(batch, CODES)
         monkeypatch.setattr("sfumato.fitting.models.subspace.model._NUMBERS_AT_ONCE", 50 * D)
-        assert np.allclose(model.told(batch, "kind", CODES["kind"]), told)
+        assert np.allclose(model.predict(batch, "kind", CODES["kind"]), told)
         assert np.allclose(model.log_density(batch, CODES), density)
         assert model.sample(120, np.random.default_rng(0)).codes["age"].shape == (120,)
 
@@ -172,7 +172,7 @@ class TestConditions:
         assert given(model, age=50, kind="b").size == pytest.approx(1000 * model.weights[1])
 
     def test_nothing_asked_is_the_same(self, model):
-        assert model.given_that(()).distance(model) < 1e-6
+        assert model.condition(()).distance(model) < 1e-6
 
     def test_the_order_does_not_matter(self, model):
         wanted = {"kind": {"a", "b"}, "age": 40, "dose": 20.0, "x_0": -1.0}

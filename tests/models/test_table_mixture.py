@@ -7,9 +7,10 @@ import pytest
 
 from sfumato.errors import RequestError
 from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
-from sfumato.trusted.encoding import Batch
+from sfumato.trusted.encoding import Batch, CategoricalCodec
 
 SIZES = {"a": 4, "b": 10, "c": 3}
+LISTED = {name: CategoricalCodec(tuple(range(size)), False, 0, False) for name, size in SIZES.items()}
 
 
 def pieces(rng, size, cuts, components):
@@ -56,32 +57,32 @@ def test_columns_not_given_are_summed_out(model):
 
 
 def test_a_code_outside_the_pieces_has_no_probability(model):
-    given = model.condition([("b", [(3, 5)])])
+    given = model.restrict([("b", [(3, 5)])])
     assert given.log_prob(Batch(1, {"b": np.array([9], np.int32)}))[0] == -np.inf
     assert given.log_prob(Batch(1, {"b": np.array([0], np.int32)}))[0] == -np.inf
 
 
 def test_conditions_are_exact(model):
     table = joint(model)
-    given = model.condition([("b", [(1, 4), (8, 9)]), ("c", [(2, 3)])])
+    given = model.restrict([("b", [(1, 4), (8, 9)]), ("c", [(2, 3)])])
     kept = np.zeros_like(table)
     kept[:, [1, 2, 3, 8], 2] = table[:, [1, 2, 3, 8], 2]
     assert np.allclose(joint(given), kept / kept.sum())
     assert given.size == pytest.approx(1000 * kept.sum())
-    again = model.condition([("c", [(2, 3)])]).condition([("b", [(1, 4), (8, 9)])])
+    again = model.restrict([("c", [(2, 3)])]).restrict([("b", [(1, 4), (8, 9)])])
     assert np.allclose(joint(again), joint(given))
 
 
 def test_an_impossible_condition_is_refused(model):
     with pytest.raises(RequestError, match="no probability"):
-        model.condition([("a", [(2, 3)])]).condition([("a", [(0, 1)])])
+        model.restrict([("a", [(2, 3)])]).restrict([("a", [(0, 1)])])
     certain = TableMixture(
         np.array([1.0]),
         {"a": Pieces(np.array([0, 1]), np.array([1, 2]), np.arange(2), np.zeros(2), np.array([[1.0, 0.0]]))},
         5.0,
     )
     with pytest.raises(RequestError, match="no probability"):
-        certain.condition([("a", [(1, 2)])])
+        certain.restrict([("a", [(1, 2)])])
 
 
 def test_a_component_without_the_condition_drops_out():
@@ -89,7 +90,7 @@ def test_a_component_without_the_condition_drops_out():
     both = TableMixture(
         np.array([0.5, 0.5]), {"a": Pieces(np.array([0, 1]), np.array([1, 2]), np.arange(2), np.zeros(2), theta)}, 5.0
     )
-    assert both.condition([("a", [(1, 2)])]).weights.tolist() == [0.0, 1.0]
+    assert both.restrict([("a", [(1, 2)])]).weights.tolist() == [0.0, 1.0]
 
 
 def test_conditional_is_bayes_rule(model):
@@ -103,7 +104,7 @@ def test_conditional_is_bayes_rule(model):
 
 
 def test_a_record_that_the_model_excludes_is_predicted_by_the_marginal(model):
-    given = model.condition([("b", [(3, 5)])])
+    given = model.restrict([("b", [(3, 5)])])
     outside = Batch(1, {"b": np.array([9], np.int32)})
     assert np.allclose(given.conditional(outside, "c")[0], given.marginal("c"))
 
@@ -135,7 +136,7 @@ def test_small_samples(model, rows):
 
 
 def test_parts_go_out_and_come_back(model):
-    again = TableMixture.from_parts(*model.to_parts())
+    again = TableMixture.from_parts(*model.to_parts(), LISTED)
     assert np.array_equal(joint(again), joint(model))
     assert again.size == model.size
     assert np.array_equal(again.columns["b"].noise, model.columns["b"].noise)
@@ -145,10 +146,14 @@ def test_unsound_parts_are_refused(model):
     content, table = model.to_parts()
     for bad in ({"kind": "oracle"}, {"weights": [0.5, 0.3, 0.3]}, {"weights": [float("nan"), 1.0, 0.0]}):
         with pytest.raises(ValueError, match=r"weights|kind"):
-            TableMixture.from_parts({**content, **bad}, table)
+            TableMixture.from_parts({**content, **bad}, table, LISTED)
     backwards = table.take(list(range(len(table)))[::-1])
+    with pytest.raises(ValueError, match="different columns"):
+        TableMixture.from_parts(content, table, {"a": LISTED["a"]})
+    with pytest.raises(ValueError, match="does not have"):
+        TableMixture.from_parts(content, table, {**LISTED, "b": LISTED["a"]})
     with pytest.raises(ValueError, match="overlap"):
-        TableMixture.from_parts(content, backwards)
+        TableMixture.from_parts(content, backwards, LISTED)
     with pytest.raises(ValueError, match="distribution"):
         Pieces(np.array([0]), np.array([1]), np.zeros(1), np.zeros(1), np.array([[0.5]]))
     with pytest.raises(ValueError, match="every component"):

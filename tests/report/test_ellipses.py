@@ -97,7 +97,7 @@ def test_parts_of_a_class_are_drawn_in_its_shade():
     parts = Gaussians(
         np.array([0, 0, 1]), np.full(3, 1 / 3), np.full((3, 2), 0.5), np.tile(0.01 * np.eye(2), (3, 1, 1))
     )
-    detailed = replace(model, actions={**model.actions, "detailed": parts}).acting("detailed")
+    detailed = replace(model, actions={**model.actions, "detailed": parts}).choose_estimate("detailed")
     picture = ellipse_chart(detailed, labels(model))
     assert outlines(picture) == 2 * HAZE + 3
     solid = re.findall('stroke="(#[0-9a-f]+)" stroke-width="1.6"', picture)

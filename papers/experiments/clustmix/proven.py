@@ -44,7 +44,7 @@ def _narrow(name: str, seed: int) -> Proven:
     truth, target = values_of(held_out, schema), str(schema.target)
     label, classes = truth[target].astype(np.int64), rows_of(name).classes
     learnt = told(name, design(made, schema), made[target].astype(np.int64), design(truth, schema), classes)
-    return Proven(score(name, learnt, label), score(name, release.told(held_out), label))
+    return Proven(score(name, learnt, label), score(name, release.predict_encoded(held_out), label))
 
 
 def _wide(name: str, seed: int) -> Proven:

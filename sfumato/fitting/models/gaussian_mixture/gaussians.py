@@ -184,7 +184,9 @@ class Gaussians:
         cov = np.einsum("k,kab->ab", self.weights, self.covs) + (self.weights[:, None] * away).T @ away
         return mean, cov
 
-    def told(self, places: FloatArray, columns: IntArray, column: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def conditionals(
+        self, places: FloatArray, columns: IntArray, column: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """What a column is given others (records x columns): shares and means (records x components), and deviations.
 
         By regression in every component.

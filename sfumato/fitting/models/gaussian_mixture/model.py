@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +21,10 @@ from sfumato.errors import RequestError
 from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.gaussian_mixture.gaussians import SLICES, Gaussians, gaussian_kl, over_normal
 from sfumato.fitting.models.logarithms import log_sum
+from sfumato.fitting.models.model import Model, register_model
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
+from sfumato.trusted.measurement import Measurement
 
 ACTIONS = ("mixture", "wide", "detailed")
 _MOST_COMPONENTS = 4096  # that ranges are cut into
@@ -71,8 +73,9 @@ class _View(NamedTuple):
         return sliced, math.log(inside)
 
 
+@register_model
 @dataclass(frozen=True, eq=False)
-class GaussianMixture:
+class GaussianMixture(Model):
     """Gaussians by action, the posterior's draws, and the schema's scales; `given` is what has been asked of it."""
 
     scales: Mapping[str, NumericCodec]
@@ -85,7 +88,7 @@ class GaussianMixture:
     settings: Mapping[str, Any] = field(default_factory=dict)
     given: tuple[Condition, ...] = ()
 
-    kind = "gaussian-mixture"
+    kind: ClassVar = "gaussian-mixture"
 
     def __post_init__(self) -> None:
         columns = len(self.scales)
@@ -114,13 +117,13 @@ class GaussianMixture:
     def _view(self) -> _View:
         return _viewed(self, self.actions[self.action])
 
-    def acting(self, action: str) -> "GaussianMixture":
-        """The same release read another way."""
-        if action not in ACTIONS:
-            raise RequestError(f"action is {action!r}; use one of {', '.join(ACTIONS)}")
-        return replace(self, action=action)
+    def choose_estimate(self, name: str) -> "GaussianMixture":
+        """See `Model`."""
+        if name not in ACTIONS:
+            raise RequestError(f"the estimate is {name!r}; use one of {', '.join(ACTIONS)}")
+        return replace(self, action=name)
 
-    def given_that(self, given: Sequence[Condition]) -> "GaussianMixture":
+    def condition(self, given: Sequence[Condition]) -> "GaussianMixture":
         """The mixture given a condition: a value is exact, a range is cut into up to 32 slices."""
         conditioned = replace(self, given=(*self.given, *given))
         share = conditioned._view.share / max(self._view.share, 1e-300)  # without probability: refused now
@@ -164,7 +167,7 @@ class GaussianMixture:
             places[:, j] = self.scales[name].places[batch.codes[name]]
         return places, np.array([self.columns.index(name) for name in names], dtype=np.int64)
 
-    def told(self, batch: Batch, target: str, codes: Codes) -> FloatArray:
+    def predict(self, batch: Batch, target: str, codes: Codes) -> FloatArray:
         """The probability of every class given each record's other columns, or the mean of a numeric target."""
         rest = Batch(batch.rows, {name: values for name, values in batch.codes.items() if name != target})
         places, at = self._places(rest)
@@ -172,7 +175,7 @@ class GaussianMixture:
         if isinstance(codes, CategoricalCodec):
             return gaussians.class_probabilities(places, at, self.classes)
         column = self.columns.index(target)
-        share, means, sds = gaussians.told(places, at, column)
+        share, means, sds = gaussians.conditionals(places, at, column)
         return np.asarray((share * self._mean(target, means, sds)).sum(axis=1))
 
     def mean(self, column: str) -> float:
@@ -211,7 +214,27 @@ class GaussianMixture:
         number = scale.number_at(self._view.cut(self.gaussians.quantile(j, shares), j))
         return np.clip(np.floor(number) if scale.whole else number, scale.low, scale.high)
 
-    def described(self, column: str, codes: Codes) -> pa.Table:
+    def estimate_mean(
+        self,
+        column: str,
+        codes: Codes,
+        given: Sequence[Condition],
+        measured: Sequence[Measurement],  # noqa: ARG002 - the model knows its noise
+    ) -> tuple[float, float, float]:
+        """See `Model`."""
+        from sfumato.fitting.models.gaussian_mixture.tables import mean_of
+
+        if not isinstance(codes, NumericCodec):
+            raise RequestError(f"the values of column {column!r} are no numbers and have no mean; use marginal")
+        return mean_of(self.condition(given), column)
+
+    def tabulate_parameters(self, columns: Mapping[str, Codes], level: float) -> pa.Table:
+        """See `Model`."""
+        from sfumato.fitting.models.gaussian_mixture.tables import parameter_table
+
+        return parameter_table(self, columns, level)
+
+    def describe(self, column: str, codes: Codes) -> pa.Table:
         """See `Model`."""
         from sfumato.fitting.models.gaussian_mixture.tables import marginal_of
 
@@ -237,8 +260,10 @@ class GaussianMixture:
         between = float(weights @ (centres - mean[j]) ** 2)
         return math.sqrt(min(1.0, between / max(float(cov[j, j]), 1e-300)))
 
-    def kl(self, other: "GaussianMixture") -> float:
+    def kl(self, other: Model) -> float:
         """KL(this || other) in nats; exact where both have one Gaussian for each class, else the mean over draws."""
+        if not isinstance(other, GaussianMixture):
+            return other.kl(self)  # says that it is none
         if dict(self.scales) != dict(other.scales) or self.columns != other.columns:
             raise RequestError("the two releases have different columns or scales; both need the same schema")
         if self.target != other.target or self.classes != other.classes:

@@ -1,7 +1,7 @@
 """What a Gaussian mixture says as tables that people read: a column's distribution, the parameters, an expectation."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -68,7 +68,7 @@ def mean_of(model: GaussianMixture, column: str) -> tuple[float, float, float]:
     return mean, min(mean, float(low)), max(mean, float(high))
 
 
-def parameter_table(model: GaussianMixture, labels: pa.Array, level: float) -> pa.Table:
+def parameter_table(model: GaussianMixture, columns: Mapping[str, Codes], level: float) -> pa.Table:
     """Every weight, mean and covariance with the interval that holds it with probability `level`.
 
     The intervals are for the class's own moments, the fit to its records that nobody may see; in the units of the
@@ -76,6 +76,7 @@ def parameter_table(model: GaussianMixture, labels: pa.Array, level: float) -> p
     """
     if model.given:
         raise RequestError("parameters are those of all records; ask the release without a condition")
+    labels = class_labels(model.target, model.classes, columns)
     gaussians = model.actions["mixture"]
     order = np.argsort(gaussians.owner)
     weights, draws = gaussians.weights[order], model.draws
@@ -105,6 +106,13 @@ def parameter_table(model: GaussianMixture, labels: pa.Array, level: float) -> p
             "high": np.maximum(ends[:, 1], [row[4] for row in rows]),
         }
     )
+
+
+def class_labels(target: str | None, classes: int, columns: Mapping[str, Codes]) -> pa.Array:
+    """The values of the target, or numbered components where there is none."""
+    if target is None:
+        return pa.array([f"component {k + 1}" for k in range(classes)])
+    return columns[target].decode(np.arange(classes, dtype=np.int32), np.zeros(classes))
 
 
 def affine(scale: NumericCodec) -> tuple[float, float]:

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,7 @@ from sfumato.errors import RequestError
 from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.gaussian_mixture.gaussians import over_normal
 from sfumato.fitting.models.logarithms import log_sum
+from sfumato.fitting.models.model import Model, register_model
 from sfumato.fitting.models.subspace.alignment import UprightModel
 from sfumato.fitting.models.subspace.column import Certain, ColumnLaw
 from sfumato.fitting.models.subspace.images import DrawnPictures
@@ -37,6 +38,7 @@ from sfumato.fitting.models.subspace.maths import LowRankGaussians, log_normals,
 from sfumato.fitting.models.subspace.parts import arrays_of, fields_of, must_be_sound, to_table
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
+from sfumato.trusted.measurement import Measurement
 
 __all__ = ["CELLS", "SubspaceModel"]
 
@@ -60,8 +62,9 @@ class _View(NamedTuple):
     law: LowRankGaussians
 
 
+@register_model
 @dataclass(frozen=True, eq=False)
-class SubspaceModel:
+class SubspaceModel(Model):
     """Means, directions and covariances of the classes on the scales of the columns; `given` is what has been asked.
 
     size          the noisy number of records
@@ -91,7 +94,7 @@ class SubspaceModel:
     settings: Mapping[str, Any] = field(default_factory=dict)
     given: tuple[Condition, ...] = ()
 
-    kind = "subspace"
+    kind: ClassVar = "subspace"
 
     def __post_init__(self) -> None:
         must_be_sound(self)
@@ -130,7 +133,7 @@ class SubspaceModel:
         law = replace(self._laws.likely, weights=weights / weights.sum())
         return _View(allowed, fixed, law.given(g[0], records.columns) if fixed else law)
 
-    def given_that(self, given: Sequence[Condition]) -> "SubspaceModel":
+    def condition(self, given: Sequence[Condition]) -> "SubspaceModel":
         """The model given classes and single values of columns, both exact.
 
         A value that lies on the bound of a column with marginals counts as the middle of that bound's mass. The size is
@@ -227,7 +230,7 @@ class SubspaceModel:
             return joint
         return np.where(np.arange(self.classes) == batch.codes[self.target][:, None], joint, -np.inf)
 
-    def told(self, batch: Batch, target: str, codes: Codes) -> FloatArray:
+    def predict(self, batch: Batch, target: str, codes: Codes) -> FloatArray:
         """The probability of every class given each record's other columns, or the mean of a numeric target.
 
         Where a column has been asked to have a value, this is its value in every record.
@@ -309,7 +312,27 @@ class SubspaceModel:
         number = np.floor(scale.number_at(places - _EDGE)) if scale.whole else scale.number_at(places)
         return np.clip(number, scale.low, scale.high)
 
-    def described(self, column: str, codes: Codes) -> pa.Table:
+    def estimate_mean(
+        self,
+        column: str,
+        codes: Codes,
+        given: Sequence[Condition],
+        measured: Sequence[Measurement],  # noqa: ARG002 - the model knows its noise
+    ) -> tuple[float, float, float]:
+        """See `Model`."""
+        from sfumato.fitting.models.subspace.tables import mean_of
+
+        if not isinstance(codes, NumericCodec):
+            raise RequestError(f"the values of column {column!r} are no numbers and have no mean; use marginal")
+        return mean_of(self.condition(given), column)
+
+    def tabulate_parameters(self, columns: Mapping[str, Codes], level: float) -> pa.Table:
+        """See `Model`."""
+        from sfumato.fitting.models.subspace.tables import class_means
+
+        return class_means(self, columns, level)
+
+    def describe(self, column: str, codes: Codes) -> pa.Table:
         """See `Model`."""
         from sfumato.fitting.models.subspace.tables import marginal_of
 

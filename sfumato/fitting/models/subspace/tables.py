@@ -1,11 +1,13 @@
 """What a subspace release says as tables that people read: a column's distribution, a mean, the means of classes."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 from scipy.special import ndtri
 
 from sfumato.errors import RequestError
-from sfumato.fitting.models.gaussian_mixture.tables import affine
+from sfumato.fitting.models.gaussian_mixture.tables import affine, class_labels
 from sfumato.fitting.models.subspace.column import Certain, ColumnLaw
 from sfumato.fitting.models.subspace.model import SubspaceModel
 from sfumato.trusted.arrays import FloatArray
@@ -65,7 +67,7 @@ def mean_of(model: SubspaceModel, column: str) -> tuple[float, float, float]:
     return mean, max(mean - reach, scale.low), min(mean + reach, scale.high)
 
 
-def class_means(model: SubspaceModel, labels: pa.Array, level: float) -> pa.Table:
+def class_means(model: SubspaceModel, columns: Mapping[str, Codes], level: float) -> pa.Table:
     """The mean of every column in every class with the interval that holds it with probability `level`.
 
     In the units of the columns, or of the logarithm where a column's scale is one. The intervals are for the noise;
@@ -73,14 +75,15 @@ def class_means(model: SubspaceModel, labels: pa.Array, level: float) -> pa.Tabl
     """
     if model.given:
         raise RequestError("parameters are those of all records; ask the release without a condition")
+    labels = class_labels(model.target, model.classes, columns)
     offset, unit = np.array([affine(scale) for scale in model.scales.values()]).T
     estimate = offset + unit * (model.means + model.centres @ model.basis.T)
     reach = float(ndtri((1 + level) / 2)) * unit * model.mean_sds
-    columns = pa.array(model.columns)
+    names = pa.array(model.columns)
     return pa.table(
         {
-            "class": labels.take(pa.array(np.repeat(np.arange(model.classes), len(columns)))),
-            "column": columns.take(pa.array(np.tile(np.arange(len(columns)), model.classes))),
+            "class": labels.take(pa.array(np.repeat(np.arange(model.classes), len(names)))),
+            "column": names.take(pa.array(np.tile(np.arange(len(names)), model.classes))),
             "estimate": estimate.ravel(),
             "low": (estimate - reach).ravel(),
             "high": (estimate + reach).ravel(),

@@ -10,7 +10,7 @@ all other columns are known: in predictions, and of the records of a sample if i
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from sfumato.errors import RequestError
 from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.logarithms import log_sum
+from sfumato.fitting.models.model import Model, register_model
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.marginals import marginal_table, piece_values, pieces_up_to
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
+from sfumato.trusted.measurement import Measurement
 
 Runs = Sequence[tuple[int, int]]
 
@@ -93,8 +95,9 @@ class Pieces:
         return mass, Pieces(starts, stops, self.groups[places], self.noise[places], given)
 
 
+@register_model
 @dataclass(frozen=True, eq=False)
-class TableMixture:
+class TableMixture(Model):
     """Component weights, the pieces of every column, the noisy number of records, the labeller if there is one.
 
     The groups of the target's pieces are the labeller's classes.
@@ -106,7 +109,7 @@ class TableMixture:
     labeller: Labeller | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)  # how it was fitted
 
-    kind = "table-mixture"
+    kind: ClassVar = "table-mixture"
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.weights).all() and (self.weights >= 0).all() and np.isclose(self.weights.sum(), 1)):
@@ -170,7 +173,7 @@ class TableMixture:
         width = sum(np.log(columns[name].width(codes)) for name, codes in batch.codes.items())
         return self.log_prob(batch) - width
 
-    def told(self, batch: Batch, target: str, codes: Codes) -> FloatArray:
+    def predict(self, batch: Batch, target: str, codes: Codes) -> FloatArray:
         """See `Model`."""
         pieces, share = self.columns[target], self.conditional(batch, target)
         if isinstance(codes, CategoricalCodec):
@@ -197,11 +200,11 @@ class TableMixture:
         """The probability of every group of the target's pieces given each record's other columns (rows x groups)."""
         return _by_group(self.columns[target], self.conditional(batch, target))
 
-    def given_that(self, given: Sequence[Condition]) -> "TableMixture":
+    def condition(self, given: Sequence[Condition]) -> "TableMixture":
         """See `Model`."""
-        return self.condition([(condition.column, condition.runs) for condition in given])
+        return self.restrict([(condition.column, condition.runs) for condition in given])
 
-    def condition(self, given: Iterable[tuple[str, Runs]]) -> "TableMixture":
+    def restrict(self, given: Iterable[tuple[str, Runs]]) -> "TableMixture":
         """The same table given that each named column has one of these codes (runs of start, stop). Exact.
 
         The labeller keeps to the classes of the target that are allowed, each by the share of it that is.
@@ -244,7 +247,15 @@ class TableMixture:
         """The probability of every piece of a column."""
         return self.weights @ self.columns[name].theta
 
-    def described(self, column: str, codes: Codes) -> pa.Table:
+    def estimate_mean(
+        self, column: str, codes: Codes, given: Sequence[Condition], measured: Sequence[Measurement]
+    ) -> tuple[float, float, float]:
+        """See `Model`."""
+        from sfumato.fitting.models.table_mixture.means import estimate_mean
+
+        return estimate_mean(self, column, codes, given, measured)
+
+    def describe(self, column: str, codes: Codes) -> pa.Table:
         """See `Model`."""
         return marginal_table(self, column, codes)
 
@@ -307,7 +318,7 @@ class TableMixture:
         }
         return content, table
 
-    def must_fit(self, codes: Mapping[str, Codes]) -> None:
+    def _must_fit(self, codes: Mapping[str, Codes]) -> None:
         """Refuse a model that is not over the codes of these columns."""
         if list(self.columns) != list(codes):
             raise ValueError("model and schema have different columns")
@@ -317,8 +328,8 @@ class TableMixture:
             raise ValueError("the labeller looks at other columns than the schema has")
 
     @classmethod
-    def from_parts(cls, content: Mapping[str, Any], table: pa.Table) -> "TableMixture":
-        """The model that `to_parts` wrote."""
+    def from_parts(cls, content: Mapping[str, Any], table: pa.Table, columns: Mapping[str, Codes]) -> "TableMixture":
+        """See `Model`."""
         if content["kind"] != cls.kind or set(content) - {"labeller", "settings"} != {"kind", "weights", "size"}:
             raise ValueError(f"a model of kind {content['kind']!r} is not known to this version; update sfumato")
         weights = np.array(content["weights"], dtype=np.float64)
@@ -327,13 +338,15 @@ class TableMixture:
         column = np.array(table.column("column").to_pylist())
         theta = table.column("theta").combine_chunks().flatten().to_numpy().reshape(-1, len(weights))
         plain = {key: table.column(key).to_numpy() for key in ("start", "stop", "group", "noise")}
-        columns = {}
+        pieces = {}
         for name in dict.fromkeys(column.tolist()):
             at = column == name
             start, stop, group, noise = (part[at] for part in plain.values())
-            columns[name] = Pieces(start, stop, group, noise, theta[at].T)
+            pieces[name] = Pieces(start, stop, group, noise, theta[at].T)
         labeller = None if content.get("labeller") is None else Labeller.from_dict(content["labeller"])
-        return cls(weights, columns, float(content["size"]), labeller, content.get("settings", {}))
+        model = cls(weights, pieces, float(content["size"]), labeller, content.get("settings", {}))
+        model._must_fit(columns)
+        return model
 
 
 def _layout(components: int) -> pa.Schema:

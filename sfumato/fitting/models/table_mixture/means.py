@@ -1,9 +1,7 @@
 """The mean of a column over a condition, with an interval for what the release blurs."""
 
-import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +10,7 @@ from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.table_mixture.marginals import piece_values
 from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.trusted.arrays import FloatArray, IntArray
-from sfumato.trusted.encoding import Codes, NumericCodec
+from sfumato.trusted.encoding import Codes
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.statistics import Cells
@@ -20,24 +18,16 @@ from sfumato.trusted.statistics import Cells
 _BAND = 1.96  # standard deviations to either side of a 95 % interval
 
 
-class Expectation(NamedTuple):
-    """A mean, and the ends of its 95 % interval; moments in time for a column of dates."""
-
-    mean: float | dt.date | dt.datetime
-    low: float | dt.date | dt.datetime
-    high: float | dt.date | dt.datetime
-
-
-def expectation(
-    fitted: TableMixture, given: Sequence[Condition], measured: Sequence[Measurement], column: str, codes: Codes
-) -> Expectation:
+def estimate_mean(
+    fitted: TableMixture, column: str, codes: Codes, given: Sequence[Condition], measured: Sequence[Measurement]
+) -> tuple[float, float, float]:
     """The mean of a column over a condition, over the records that have a value.
 
     The interval is that of the tables behind the answer: each conditioned column together with the asked one was
     counted in some table, and adding up its noisy cells gives the mean with a known variance. To it comes what cells
     are too wide to show (see `_Table.blur`). Where no table holds both columns, the interval is the whole range.
     """
-    model = fitted.condition([(condition.column, condition.runs) for condition in given])
+    model = fitted.condition(given)
     pieces, share = model.columns[column], model.marginal(column)
     value, known = piece_values(column, codes, pieces)
     if share[known].sum() <= 0:
@@ -49,15 +39,7 @@ def expectation(
     low, high = float(value[known].min()), float(value[known].max())
     if deviation is not None:
         low, high = max(low, mean - _BAND * deviation), min(high, mean + _BAND * deviation)
-    return Expectation(*(shown(codes, number) for number in (mean, low, high)))
-
-
-def shown(codes: Codes, number: float) -> float | dt.date | dt.datetime:
-    """A number as the column shows it: dates as dates."""
-    if isinstance(codes, NumericCodec) and codes.dated:
-        moment: dt.date | dt.datetime = codes.write(np.array([number]), np.array([False]))[0].as_py()
-        return moment
-    return number
+    return mean, low, high
 
 
 @dataclass(frozen=True, eq=False)
