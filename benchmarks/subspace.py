@@ -1,7 +1,7 @@
 """A wide table released by `subspace`, beside numpy's plain second moment: `python -m benchmarks.subspace`.
 
 Rows and columns as in images (60,000 x 784), half as many rows, and 4,096 columns; then the same as pictures with blank
-paper, which are set upright besides. Each in a process of its own, on one thread. The peer is one product X'X of the
+paper, which are aligned besides. Each in a process of its own, on one thread. The peer is one product X'X of the
 same numbers in float64, which is what one question of the release costs at least.
 """
 

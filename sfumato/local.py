@@ -22,7 +22,7 @@ from sfumato.trusted.encoding import Batch, CategoricalCodec, Encoder, NumericCo
 from sfumato.trusted.encoding.frames import kind_of, names_of, to_arrow
 from sfumato.trusted.encoding.inference import check_inferred
 from sfumato.trusted.noise import Noise, SecureNoise
-from sfumato.trusted.random_directions import Frame
+from sfumato.trusted.random_directions import OrthonormalFrame
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 
@@ -101,9 +101,11 @@ class LocalSlices:
         return tuple(names)
 
     @cached_property
-    def frame(self) -> Frame:
+    def frame(self) -> OrthonormalFrame:
         """Dimension and number of directions."""
-        return Frame.orthonormal(len(self.layout), len(self.layout) if self.directions is None else self.directions)
+        return OrthonormalFrame.orthonormal(
+            len(self.layout), len(self.layout) if self.directions is None else self.directions
+        )
 
     @cached_property
     def radius(self) -> float:
@@ -129,7 +131,7 @@ class LocalSlices:
         deviations = self.sigma / (_UNIT / math.sqrt(self.frame.dimension))
         return Cost(deviations, 27 * deviations**6)
 
-    def randomized(
+    def randomize(
         self, records: Any, noise: Noise | None = None, *, types: Literal["declared"] | None = None
     ) -> pa.Table:
         """The noisy slices of some records, a row for each: what their holder may hand over.

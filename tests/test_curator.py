@@ -1,4 +1,4 @@
-"""The door.
+"""The curator.
 
 What it spends, what it draws, what it lets out (threats 7 and 8), and the faults that the checks must see.
 """
@@ -113,24 +113,24 @@ def test_what_comes_out_is_the_sum_and_the_noise():
 def test_events_recorded_are_noise_drawn():
     """Threat 8: what the statement will list is what was spent and what was drawn, measurement by measurement."""
     witness = Witness()
-    door = witness.curator()
+    curator = witness.curator()
     mus = witness.budget.split((0.2, 0.5, 0.3))
     for mu, statistic in zip(mus, (ONE, TWO, ONE), strict=True):
-        door.measure(statistic, mu)
+        curator.measure(statistic, mu)
     drawn = sum(event[0] == "noise" for event in witness.events)
-    assert drawn == sum(len(item.statistic.blocks) for item in door.measurements) == 4
-    assert sum(units_of(item.mu) for item in door.measurements) == witness.spent
-    assert math.hypot(*(item.mu for item in door.measurements)) == pytest.approx(witness.budget.mu, rel=1e-9)
+    assert drawn == sum(len(item.statistic.blocks) for item in curator.measurements) == 4
+    assert sum(units_of(item.mu) for item in curator.measurements) == witness.spent
+    assert math.hypot(*(item.mu for item in curator.measurements)) == pytest.approx(witness.budget.mu, rel=1e-9)
 
 
 def test_without_budget_nothing_is_read_or_drawn():
     witness = Witness()
-    door = witness.curator()
+    curator = witness.curator()
     with pytest.raises(BudgetExceededError):
-        door.measure(ONE, 5.0)
+        curator.measure(ONE, 5.0)
     assert [event[0] for event in witness.events] == ["spend"]
     assert witness.spent == 0
-    assert door.measurements == ()
+    assert curator.measurements == ()
 
 
 def test_a_crash_while_reading_leaves_the_spend_standing():

@@ -1,4 +1,4 @@
-"""Threat 14: a token that stands in the rows shows up nowhere but behind the door, whatever breaks."""
+"""Threat 14: a token that stands in the rows shows up nowhere but behind the curator, whatever breaks."""
 
 import io
 import logging

@@ -37,7 +37,7 @@ def rows(table: pa.Table) -> np.ndarray:
 @pytest.mark.parametrize("clip", [None, 0.02])
 def test_no_shadow_is_longer_than_the_clip_so_none_moves_further_than_paid_for(directions, clip):
     local = LocalSlices(SCHEMA, 2.0, 1e-5, directions, clip)
-    shadows = rows(local.randomized(make_table(3_000), Silent()))
+    shadows = rows(local.randomize(make_table(3_000), Silent()))
     lengths = np.linalg.norm(shadows, axis=1)
     assert lengths.max() <= local.radius
     assert local.sigma >= 2 * local.radius / mu_of(2.0, 1e-5)
@@ -49,17 +49,17 @@ def test_no_shadow_is_longer_than_the_clip_so_none_moves_further_than_paid_for(d
 def test_a_record_is_the_same_alone_and_in_company(one, other):
     local, table = LocalSlices(SCHEMA, 1.0), make_table(400)
     both = table.take([one, other])
-    together = rows(local.randomized(both, Silent()))
+    together = rows(local.randomize(both, Silent()))
     for place, row in enumerate((one, other)):
-        assert np.array_equal(rows(local.randomized(table.slice(row, 1), Silent()))[0], together[place])
+        assert np.array_equal(rows(local.randomize(table.slice(row, 1), Silent()))[0], together[place])
 
 
 def test_the_noise_is_as_wide_as_claimed():
     local = LocalSlices(SCHEMA, 3.0, 1e-5, 4)
-    noise = rows(local.randomized(make_table(4_000))) - rows(local.randomized(make_table(4_000), Silent()))
+    noise = rows(local.randomize(make_table(4_000))) - rows(local.randomize(make_table(4_000), Silent()))
     assert noise.std() == pytest.approx(local.sigma, rel=0.03)
     assert np.abs(np.corrcoef(noise.T) - np.eye(4)).max() < 0.08
-    seeded = [local.randomized(make_table(5), SeededNoise(1)) for _ in range(2)]
+    seeded = [local.randomize(make_table(5), SeededNoise(1)) for _ in range(2)]
     assert seeded[0].equals(seeded[1])
 
 
@@ -74,7 +74,7 @@ def test_means_and_covariances_come_back():
     )
     local = LocalSlices(schema, 20.0, 1e-5)
     assert local.layout == ("x", "z", "k=a", "k=b")
-    parts = [local.randomized(table.slice(start, 15_000)) for start in range(0, n, 15_000)]
+    parts = [local.randomize(table.slice(start, 15_000)) for start in range(0, n, 15_000)]
     found = local.moments(pa.concat_tables(parts))
     truth = np.column_stack([x / 50 - 1, table["z"].to_numpy() / 50 - 1, x <= 60, x > 60])
     assert np.abs(found.mean - truth.mean(axis=0)).max() < 5 * found.deviation
@@ -118,7 +118,7 @@ def test_bad_settings_are_refused(settings, error, words):
 
 def test_what_cannot_be_read_off_is_refused():
     few = LocalSlices(SCHEMA, 1.0, directions=3)
-    noisy = few.randomized(make_table(10))
+    noisy = few.randomize(make_table(10))
     with pytest.raises(RequestError, match="ask for all"):
         few.moments(noisy)
     with pytest.raises(RequestError, match="ask for all"):
@@ -126,20 +126,20 @@ def test_what_cannot_be_read_off_is_refused():
     with pytest.raises(RequestError, match="two noisy records"):
         LocalSlices(SCHEMA, 1.0).moments(noisy)
     whole = LocalSlices(SCHEMA, 1.0)
-    gathered = whole.randomized(make_table(5))
+    gathered = whole.randomize(make_table(5))
     for broken in (gathered.select(gathered.column_names[::-1]), gathered.slice(0, 1)):
         with pytest.raises(RequestError, match="in order"):
             whole.moments(broken)
     with pytest.raises(RequestError, match="no record"):
-        few.randomized(make_table(0))
+        few.randomize(make_table(0))
 
 
 def test_tables_that_are_none_or_lack_a_column_are_refused():
     local = LocalSlices(SCHEMA, 1.0)
     with pytest.raises(RequestError, match="not a table"):
-        local.randomized([1, 2])
+        local.randomize([1, 2])
     with pytest.raises(RequestError, match="lacks a column"):
-        local.randomized(make_table(5).drop_columns(["age"]))
+        local.randomize(make_table(5).drop_columns(["age"]))
 
 
 def test_persons_are_not_taken_for_records():
@@ -150,8 +150,8 @@ def test_persons_are_not_taken_for_records():
 
 def test_seeded_noise_leaves_a_mark():
     local = LocalSlices(SCHEMA, 1.0)
-    assert b"not private" in local.randomized(make_table(2), SeededNoise(1)).schema.metadata[b"sfumato"]
-    assert b"not private" not in local.randomized(make_table(2)).schema.metadata[b"sfumato"]
+    assert b"not private" in local.randomize(make_table(2), SeededNoise(1)).schema.metadata[b"sfumato"]
+    assert b"not private" not in local.randomize(make_table(2)).schema.metadata[b"sfumato"]
 
 
 def test_one_column_alone_is_the_gaussian_mechanism():
@@ -167,6 +167,6 @@ def test_an_error_among_the_rows_quotes_none_of_them(monkeypatch):
 
     monkeypatch.setattr(LocalSlices, "_coordinates", speak)
     with pytest.raises(DataError) as caught:
-        LocalSlices(SCHEMA, 1.0).randomized(make_table(5))
+        LocalSlices(SCHEMA, 1.0).randomize(make_table(5))
     assert "4711" not in str(caught.value)
     assert caught.value.__context__ is None

@@ -139,11 +139,11 @@ def test_the_door_counts_persons_as_its_source_does():
 
 @pytest.mark.parametrize("records", [1, 2, 7, 1000])
 def test_shares_for_one_record_cost_no_more_than_the_budget_for_all(records):
-    budget, purse = Budget(1.0, 1e-6, records), PrivacyFilter(Budget(1.0, 1e-6).units, records)
+    budget, privacy_filter = Budget(1.0, 1e-6, records), PrivacyFilter(Budget(1.0, 1e-6).units, records)
     mus = budget.split((0.2, 0.5, 0.3))
     for mu in mus:
-        purse.spend(mu)
-    assert purse.spent <= budget.units == Budget(1.0, 1e-6).units
+        privacy_filter.spend(mu)
+    assert privacy_filter.spent <= budget.units == Budget(1.0, 1e-6).units
     assert records**2 * units_of(budget.mu) <= budget.units
     assert budget.mu == pytest.approx(Budget(1.0, 1e-6).mu / records, rel=1e-3)
 

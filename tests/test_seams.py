@@ -142,9 +142,9 @@ class ToyMechanism(Mechanism):
         column = next(iter(schema.by_name))
         return ToyPlan(column, Encoder(schema).columns[column].size, content["mu"])
 
-    def release(self, door, plan, progress):
+    def release(self, curator, plan, progress):
         progress("counting")
-        counts = np.maximum(door.measure(CountCodes(plan.column, plan.codes), plan.mu).values, 1.0)
+        counts = np.maximum(curator.measure(CountCodes(plan.column, plan.codes), plan.mu).values, 1.0)
         return ToyModel(plan.column, counts / counts.sum(), float(counts.sum()))
 
     def refit(self, measurements, plan, settings, features=None):

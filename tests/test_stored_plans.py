@@ -90,7 +90,7 @@ def test_content_that_is_no_plan_is_refused(content, bundles):
         restore_plan(stored, "tables", release.schema, release.statement.adjacency)
 
 
-class Tuning(TuningConstants, room="tests"):
+class Tuning(TuningConstants, group="tests"):
     """For the tests below."""
 
     steps = 100

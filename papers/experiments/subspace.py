@@ -2,7 +2,7 @@
 
 LightGBM learns from 20,000 synthetic rows and is tested on real ones, and the release itself predicts the same rows
 (accuracy for ten classes, area under the ROC curve for two; add-remove; median and quartiles of three releases).
-Pictures also as plain pixels, which are not set upright. Then how often intervals of class means hold, and
+Pictures also as plain pixels, which are not aligned. Then how often intervals of class means hold, and
 `docs/pictures` gets grids of synthetic digits. Some twenty-five minutes on two cores; `--quick` three, and writes
 nothing.
 """

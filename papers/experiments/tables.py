@@ -27,7 +27,7 @@ from rich.progress import track
 import sfumato
 from experiments.tasks import TASKS, Task
 from sfumato.evaluate.fidelity import fidelity
-from sfumato.evaluate.learners import Learner, design, learners, score, softened
+from sfumato.evaluate.learners import Learner, design, learners, score, weigh_classes
 from sfumato.evaluate.records import read_all, values_of
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import CategoricalCodec, Encoder
@@ -86,7 +86,7 @@ def measure(task: Task, epsilon: float | None, seed: int) -> dict[str, float]:
     near = fidelity(values, synthetic, schema)
     scores = {
         "score": score(learn(features, synthetic[target], None)(rows), truth),
-        "weighted": score(learn(*softened(features, told))(rows), truth),
+        "weighted": score(learn(*weigh_classes(features, told))(rows), truth),
         "direct": score(release.predict_encoded(held_out), truth),
     }
     many = release.model.sample(4 * release.size, np.random.default_rng(seed))

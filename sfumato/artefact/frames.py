@@ -13,7 +13,7 @@ from sfumato.errors import RequestError
 from sfumato.trusted.encoding import Batch, Codes
 from sfumato.trusted.encoding.code_arrays import Limits
 from sfumato.trusted.encoding.codes import listed_values
-from sfumato.trusted.encoding.header import POLARS_NAMES, Frame, Header
+from sfumato.trusted.encoding.header import POLARS_NAMES, FrameKind, Header
 from sfumato.trusted.schema import Column, Schema
 
 
@@ -35,7 +35,7 @@ def decode(
     )
 
 
-def to_frame(table: pa.Table, header: Header, schema: Schema, frame: Frame | None = None) -> Any:
+def to_frame(table: pa.Table, header: Header, schema: Schema, frame: FrameKind | None = None) -> Any:
     """The table in the header's column order; in its chosen types, too, unless another kind of frame is asked for.
 
     Edge cases

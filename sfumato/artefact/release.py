@@ -21,7 +21,7 @@ from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, Encoder, Header, NumericCodec
 from sfumato.trusted.encoding.frames import kind_of, names_of, to_arrow
-from sfumato.trusted.encoding.header import Frame
+from sfumato.trusted.encoding.header import FrameKind
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.schema import Schema
 
@@ -83,7 +83,7 @@ class Release:
         *,
         given: Mapping[str, Any] | None = None,
         seed: int | None = None,
-        output: Frame | None = None,
+        output: FrameKind | None = None,
         probabilities: bool = False,
     ) -> Any:
         """Synthetic records as the kind of frame that the private table was, in its column order and types.
@@ -153,7 +153,7 @@ class Release:
 
         Columns that the table does not have are summed out. A value that the model excludes gives -inf.
         """
-        return self.model.log_density(self.encoded(table), Encoder(self.schema).columns)
+        return self.model.log_density(self.encode(table), Encoder(self.schema).columns)
 
     def predict_proba(self, table: Any) -> FloatArray:
         """The probability of every class of the target (see `classes`) given each record's other columns.
@@ -162,11 +162,11 @@ class Release:
         on a sample. A mixture answers by the likelihood of each class and its weight.
         """
         _ = self.classes  # a numeric target has none
-        return self.predict_encoded(self.encoded(table))
+        return self.predict_encoded(self.encode(table))
 
     def predict(self, table: Any) -> NDArray[Any]:
         """The likeliest class of the target given each record's other columns, or the mean of a numeric target."""
-        predicted = self.predict_encoded(self.encoded(table))
+        predicted = self.predict_encoded(self.encode(table))
         if predicted.ndim == 1:
             return predicted
         return np.array([self.classes[place] for place in predicted.argmax(axis=1)], dtype=object)
@@ -182,7 +182,7 @@ class Release:
         _ = conditioned.model  # a condition without probability is refused now, not when it is used
         return conditioned
 
-    def marginal(self, column: str, *, output: Frame | None = None) -> Any:
+    def marginal(self, column: str, *, output: FrameKind | None = None) -> Any:
         """The distribution of a column: what was told apart, its probability, and the 95 % band of the noise.
 
         A listed column has a row for each `value`, an ordered one a row for each interval, `first` to `last`, in order.
@@ -224,7 +224,7 @@ class Release:
         """
         return replace(self, fitted=self.fitted.choose_estimate(name))
 
-    def parameters(self, level: float = 0.95, *, output: Frame | None = None) -> Any:
+    def parameters(self, level: float = 0.95, *, output: FrameKind | None = None) -> Any:
         """Every weight, mean and covariance of a Gaussian mixture, with the interval that holds it at this level.
 
         The interval is for the class's own moments, the fit to its records that nobody may see: noise, and what bounded
@@ -339,7 +339,7 @@ class Release:
             raise RequestError("the schema names no target, so there is nothing to predict; use condition and marginal")
         return self.schema.target
 
-    def encoded(self, table: Any) -> Batch:
+    def encode(self, table: Any) -> Batch:
         """The codes of a table's records, in the columns that the schema has."""
         if kind_of(table) is None:
             raise RequestError(

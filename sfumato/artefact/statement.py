@@ -129,7 +129,7 @@ class PrivacyStatement(_Content):
         reservation: str | None,
         unit: Unit | None = None,
     ) -> "PrivacyStatement":
-        """The statement of everything that came through the door."""
+        """The statement of everything that came through the curator."""
         items = tuple(item_of(measurement, adjacency, unit) for measurement in measurements)
         return cls(
             dataset=dataset,

@@ -151,7 +151,7 @@ def _replay(release: Release, features: Any) -> Check:
             torch_or_error()
         except RequestError as error:
             return Check(what, Outcome.UNCHECKED, str(error))
-    batch = None if features is None else release.encoded(features)
+    batch = None if features is None else release.encode(features)
     try:
         again = _fit_again(release, batch)
     except (SfumatoError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, RuntimeError) as error:

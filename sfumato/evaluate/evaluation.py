@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sfumato.artefact.release import Release
 from sfumato.errors import RequestError
 from sfumato.evaluate.fidelity import Fidelity, fidelity
-from sfumato.evaluate.learners import Learner, design, errors, learners, score, softened
+from sfumato.evaluate.learners import Learner, design, errors, learners, score, weigh_classes
 from sfumato.evaluate.records import read_all, values_of
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Encoder
@@ -132,7 +132,7 @@ def _trained(
             predicted = learn(features[source], labelled[source][2], None)(features["test"])
             predictions[name, source] = predicted
             found.append(Score(name, rows, score(predicted, truth)))
-        predicted = learn(*softened(design(tables["synthetic"], schema), told))(features["test"])
+        predicted = learn(*weigh_classes(design(tables["synthetic"], schema), told))(features["test"])
         found.append(Score(name, "synthetic rows, weighted", score(predicted, truth)))
     own = release.predict_encoded(batches["test"])[labelled["test"][1]]
     found.append(Score("the release itself", "", score(own, truth)))

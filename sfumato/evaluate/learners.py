@@ -87,7 +87,7 @@ def _fitted(model: Any, features: FloatArray, label: NDArray[Any], weight: Float
     return model.fit(features, label, **({} if weight is None else {last: weight}))
 
 
-def softened(features: FloatArray, told: FloatArray) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
+def weigh_classes(features: FloatArray, told: FloatArray) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
     """Every row once for each class, weighted by its probability; or with the mean as its label."""
     if told.ndim == 1:
         return features, told, None

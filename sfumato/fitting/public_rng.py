@@ -1,4 +1,4 @@
-"""Randomness that is no secret: it spreads starting points and synthetic records, after the door."""
+"""Randomness that is no secret: it spreads starting points and synthetic records, after the curator."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A door that answers with what the curator once answered, so that anyone can fit a release anew."""
+"""A stand-in for the curator that repeats recorded answers, so that anyone can fit a release anew."""
 
 from collections.abc import Callable, Sequence
 

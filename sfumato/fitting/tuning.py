@@ -3,7 +3,7 @@
 A release is a function of its measurements, its plan and these constants. Whoever verifies it later, with a version
 that has other constants, replays it with those of its day.
 
-    class Tuning(TuningConstants, room="tables.merging"):
+    class Tuning(TuningConstants, group="tables.merging"):
         level = 0.99  # why
 
 `Tuning.level` is this version's value, or inside `stored_constants(...)` the stored one.
@@ -18,7 +18,7 @@ from typing import Any
 from sfumato.errors import BundleError
 
 Constants = Mapping[str, Mapping[str, Any]]
-"""Values by room and name."""
+"""Values by group and name."""
 
 _STORED: ContextVar[Constants] = ContextVar("_STORED", default={})  # noqa: B039 - never changed in place
 _MOST_CHANGED = 10.0  # times that a stored constant may differ from this version's: a bound on time and memory
@@ -29,29 +29,29 @@ class _Lookup(type):
 
     def __getattribute__(cls, name: str) -> Any:
         own = super().__getattribute__(name)
-        if name.startswith("_") or name == "room":
+        if name.startswith("_") or name == "group":
             return own
-        return _STORED.get().get(super().__getattribute__("room"), {}).get(name, own)
+        return _STORED.get().get(super().__getattribute__("group"), {}).get(name, own)
 
 
 class TuningConstants(metaclass=_Lookup):
     """The constants of one module: numbers, or tuples of numbers."""
 
-    room: str
+    group: str
 
-    def __init_subclass__(cls, room: str) -> None:
+    def __init_subclass__(cls, group: str) -> None:
         super().__init_subclass__()
-        cls.room = room
+        cls.group = group
 
 
 def current_constants(modules: Iterable[type[TuningConstants]]) -> dict[str, dict[str, Any]]:
     """The values that would be used now, as plain content."""
-    return {one.room: {name: _plain(getattr(one, name)) for name in _names_of(one)} for one in modules}
+    return {one.group: {name: _plain(getattr(one, name)) for name in _names_of(one)} for one in modules}
 
 
 def plain_constants(constants: Constants) -> dict[str, dict[str, Any]]:
     """Constants as plain content."""
-    return {room: {name: _plain(value) for name, value in values.items()} for room, values in constants.items()}
+    return {group: {name: _plain(value) for name, value in values.items()} for group, values in constants.items()}
 
 
 @contextmanager
@@ -71,14 +71,14 @@ def read_constants(content: Mapping[str, Any], modules: Iterable[type[TuningCons
         One that this version does not have any more is kept, and used by nothing. One that it has and the bundle has
         not is this version's. One that is ten times larger or smaller than this version's: `BundleError`.
     """
-    known = {one.room: vars(one) for one in modules}
+    known = {one.group: vars(one) for one in modules}
     found: dict[str, dict[str, Any]] = {}
-    for room, values in content.items():
+    for group, values in content.items():
         if not isinstance(values, dict):
-            raise BundleError(f"the plan's constants of {room} are not a list of names and numbers")
-        here: Mapping[str, Any] = known.get(room, {})
-        found[room] = {
-            name: _read(value, here[name], f"{room}.{name}") if name in here else _number(value, f"{room}.{name}")
+            raise BundleError(f"the plan's constants of {group} are not a list of names and numbers")
+        here: Mapping[str, Any] = known.get(group, {})
+        found[group] = {
+            name: _read(value, here[name], f"{group}.{name}") if name in here else _number(value, f"{group}.{name}")
             for name, value in values.items()
         }
     return found
@@ -87,10 +87,10 @@ def read_constants(content: Mapping[str, Any], modules: Iterable[type[TuningCons
 def changed_constants(constants: Constants, modules: Iterable[type[TuningConstants]]) -> list[str]:
     """What differs between stored constants and those of this version, one line each."""
     lines = []
-    for room, here in current_constants(modules).items():
-        there = constants.get(room, {})
+    for group, here in current_constants(modules).items():
+        there = constants.get(group, {})
         lines += [
-            f"{room}.{name} {_shown(there.get(name))}, here {_shown(value)}"
+            f"{group}.{name} {_shown(there.get(name))}, here {_shown(value)}"
             for name, value in here.items()
             if _plain(there.get(name)) != value
         ]
@@ -98,7 +98,7 @@ def changed_constants(constants: Constants, modules: Iterable[type[TuningConstan
 
 
 def _names_of(module: type[TuningConstants]) -> list[str]:
-    return [name for name in vars(module) if not name.startswith("_") and name != "room"]
+    return [name for name in vars(module) if not name.startswith("_") and name != "group"]
 
 
 def _plain(value: Any) -> Any:

@@ -80,10 +80,10 @@ def estimate_bounds(
     records: FloatArray, purchase: Purchase, adjacency: Adjacency, noise: Noise
 ) -> tuple[FloatArray, tuple[Measurement, ...]]:
     """Bounds of every column (columns x 2), and the measurements that they follow from."""
-    purse, asked = PrivacyFilter(purchase.units), []
+    privacy_filter, asked = PrivacyFilter(purchase.units), []
     edges = _first_edges(records.shape[1])
     for mu in purchase.mus:
-        asked.append(_count(records, edges, mu, adjacency, purse, noise))
+        asked.append(_count(records, edges, mu, adjacency, privacy_filter, noise))
         box, edges = _narrowed(edges, asked[-1])
     return box, tuple(asked)
 
@@ -108,7 +108,7 @@ def _narrowed(edges: FloatArray, measurement: Measurement) -> tuple[FloatArray, 
 
 
 def _count(
-    records: FloatArray, edges: FloatArray, mu: float, adjacency: Adjacency, purse: PrivacyFilter, noise: Noise
+    records: FloatArray, edges: FloatArray, mu: float, adjacency: Adjacency, privacy_filter: PrivacyFilter, noise: Noise
 ) -> Measurement:
     """How many records lie in each cell of each column; beyond the ends they count in the last cell."""
     columns, cells = len(edges), edges.shape[1] - 1
@@ -119,7 +119,7 @@ def _count(
     source = open_source(table, Schema.from_dict({"sfumato": 1, "name": "cells", "columns": [column]}))
     grid = Grid.of_cells(np.arange(cells))
     statistic = Cells(tuple((name,) for name in names), dict.fromkeys(names, grid), None)
-    return Curator(source, adjacency, purse, noise).measure(statistic, mu)
+    return Curator(source, adjacency, privacy_filter, noise).measure(statistic, mu)
 
 
 def _kept(edges: FloatArray, counts: IntArray, sigma: float) -> tuple[float, float]:

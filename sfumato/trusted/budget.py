@@ -121,7 +121,7 @@ class Budget:
 
     @property
     def mu(self) -> float:
-        """The largest mu for one record that the purse can count."""
+        """The largest mu for one record that the privacy filter can count."""
         return mu_of_units(self.units // self.records**2)
 
     @property

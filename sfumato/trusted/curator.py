@@ -26,14 +26,19 @@ class Curator:
     """Holds the records of one source, and answers statistics while the privacy filter allows it."""
 
     def __init__(
-        self, source: Source, adjacency: Adjacency, purse: PrivacyFilter, noise: Noise, public: Sequence[str] = ()
+        self,
+        source: Source,
+        adjacency: Adjacency,
+        privacy_filter: PrivacyFilter,
+        noise: Noise,
+        public: Sequence[str] = (),
     ) -> None:
         """`public` are the columns that the schema says are public; they are so under label adjacency alone."""
         self._public = frozenset(public) if adjacency == Adjacency.LABEL else frozenset()
         self._source = source
         self._adjacency = adjacency
-        self._purse = purse
-        if purse.records != (source.unit.records if source.unit else 1):
+        self._filter = privacy_filter
+        if privacy_filter.records != (source.unit.records if source.unit else 1):
             raise RequestError("the privacy filter and the source count different persons; open both from one schema")
         self._noise = noise
         self._measurements: list[Measurement] = []
@@ -71,7 +76,7 @@ class Curator:
             modulo 2^64, post-processing once more. No records: the sum is zero and everything else is the same. Not
             enough budget: `BudgetExceededError`, nothing is read. A crash after the spend: the spend stands.
         """
-        self._purse.spend(mu)
+        self._filter.spend(mu)
         sigma = noise_scale(statistic.sensitivity(self._adjacency), mu)
         total = self._source.sum(statistic)
         noise = [self._noise.rounded_gaussian(sigma / block.weight, block.size) for block in statistic.blocks]

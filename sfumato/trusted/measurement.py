@@ -1,4 +1,4 @@
-"""What comes through the door: a noisy sum and the law of its noise."""
+"""What comes through the curator: a noisy sum and the law of its noise."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Gaussian noise rounded to whole numbers, exact in law, drawn in batches from a cryptographic source.
 
-Why rounded: the sums behind the door are vectors of integers, so  sum + round(sigma N) = round(sum + sigma N).  The
+Why rounded: the sums inside the curator are vectors of integers, so  sum + round(sigma N) = round(sum + sigma N).  The
 release is post-processing of the ideal Gaussian mechanism, and every theorem about that mechanism holds of it to the
 last digit.
 
@@ -41,7 +41,7 @@ _INTERVAL = mpmath.MPIntervalContext()  # sound at any precision, so that thread
 
 
 class Noise(Protocol):
-    """Where the door takes its noise from."""
+    """Where the curator takes its noise from."""
 
     @property
     def private(self) -> bool:

@@ -33,7 +33,7 @@ class Directions(StrEnum):
 
 
 @dataclass(frozen=True)
-class Frame:
+class OrthonormalFrame:
     """`blocks` independent blocks of `block` orthonormal directions in `dimension` dimensions.
 
     Edge cases
@@ -61,7 +61,7 @@ class Frame:
             )
 
     @classmethod
-    def orthonormal(cls, dimension: int, width: int) -> "Frame":
+    def orthonormal(cls, dimension: int, width: int) -> "OrthonormalFrame":
         """One frame of `width` orthonormal directions.
 
         Never worse than independent ones in Rényi divergence: U = Q S with Q Haar and independent of S, E[S^2] = I, so
@@ -70,7 +70,7 @@ class Frame:
         return cls(dimension, 1, width)
 
     @classmethod
-    def independent(cls, dimension: int, blocks: int, block: int = 1) -> "Frame":
+    def independent(cls, dimension: int, blocks: int, block: int = 1) -> "OrthonormalFrame":
         """Independent slices, each of `block` orthonormal directions."""
         return cls(dimension, blocks, block)
 
@@ -97,7 +97,7 @@ class Frame:
 
     def most(self, clip: float | None = None) -> float:
         """The most that T can be: one for each block, or the clip where that is less."""
-        return float(self.blocks) if clip is None else min(float(self.blocks), checked_clip(clip))
+        return float(self.blocks) if clip is None else min(float(self.blocks), check_clip(clip))
 
 
 def _counted(name: str, value: Any) -> int:
@@ -107,14 +107,14 @@ def _counted(name: str, value: Any) -> int:
     return int(value)
 
 
-def checked_clip(clip: float) -> float:
+def check_clip(clip: float) -> float:
     """The square of the radius that shadows are clipped to, in units of the squared radius of the records."""
     if not 0 < clip < math.inf:
         raise RequestError(f"clip is {clip!r}; it must be a number above 0, say the mean of T and two deviations")
     return float(clip)
 
 
-def require_fresh(directions: Directions, frame: Frame, clip: float | None = None) -> None:
+def require_fresh(directions: Directions, frame: OrthonormalFrame, clip: float | None = None) -> None:
     """Refuse to average over directions that were known before.
 
     Whoever knows U can put a record where U sees most of it, so T is its greatest value and not a random one.
@@ -128,7 +128,7 @@ def require_fresh(directions: Directions, frame: Frame, clip: float | None = Non
         )
 
 
-def sigma_for_fixed(frame: Frame, epsilon: float, delta: float, clip: float | None = None) -> float:
+def sigma_for_fixed(frame: OrthonormalFrame, epsilon: float, delta: float, clip: float | None = None) -> float:
     """The noise, in units of the sensitivity, that holds for each frame of this shape, known or chosen by an enemy.
 
     Formal guarantees

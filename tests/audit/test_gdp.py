@@ -39,17 +39,17 @@ class Thinned(SecureNoise):
 
 
 def audit(statistic, adjacency, mu, draws, factor=1.0) -> float:
-    """The lower bound on mu as a share of the claim, by answers that went through the door."""
+    """The lower bound on mu as a share of the claim, by answers that went through the curator."""
     sides = []
     for rows in NEIGHBOURS[adjacency]:
         table = pa.table({"a": [row[0] for row in rows], "b": [row[1] for row in rows]})
-        door = Curator(
+        curator = Curator(
             open_source(table, SCHEMA, declared=True),
             adjacency,
             PrivacyFilter(Budget(20.0, 1e-2).units),
             Thinned(factor),
         )
-        sides.append(answers(door.measure(Echo(statistic, draws), mu)))
+        sides.append(answers(curator.measure(Echo(statistic, draws), mu)))
     return mu_lower_bound(*sides) / mu
 
 
@@ -82,12 +82,12 @@ def test_tables_that_never_look_alike_give_a_large_bound():
 def test_an_echo_cannot_be_published():
     with pytest.raises(NotImplementedError):
         Echo(ONE, 3).to_dict()
-    door = Curator(
+    curator = Curator(
         open_source(pa.table({"a": ["x"], "b": [True]}), SCHEMA, declared=True),
         Adjacency.REPLACE,
         PrivacyFilter(Budget(1, 1e-6).units),
         SecureNoise(),
     )
     with pytest.raises(TypeError, match="echo"):
-        answers(door.measure(ONE, 0.1))
+        answers(curator.measure(ONE, 0.1))
     assert "audit" in Echo(ONE, 3).title

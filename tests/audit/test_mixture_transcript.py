@@ -38,7 +38,7 @@ class Hunter:
     candidates: pa.Table
     rows: pa.Table
 
-    def seen(self, measurement) -> np.ndarray:
+    def looks(self, measurement) -> np.ndarray:
         """What each candidate would add to an answer, in units of its noise (candidates x coordinates)."""
         batch = Encoder(self.schema).encode(self.candidates.to_batches()[0])
         statistic, sigma = measurement.statistic, measurement.sigma
@@ -61,14 +61,14 @@ class Hunter:
 
     def spent(self, measurements, adjacency: Adjacency, vectors: np.ndarray | None = None) -> float:
         """The exact mu between the worst neighbours."""
-        vectors = np.hstack([self.seen(item) for item in measurements]) if vectors is None else vectors
+        vectors = np.hstack([self.looks(item) for item in measurements]) if vectors is None else vectors
         here, there = (open_source(rows, self.schema, declared=True) for rows in self.neighbours(vectors, adjacency))
         return mu_between(measurements, here, there)
 
     def shares(self, release, adjacency: Adjacency) -> tuple[float, list[float]]:
         """The exact mu of the worst neighbours over the claim: of the whole release, and of each round."""
         measurements = release.measurements
-        vectors = [self.seen(item) for item in measurements]
+        vectors = [self.looks(item) for item in measurements]
         whole = self.spent(measurements, adjacency, np.hstack(vectors)) / release.statement.mu
         rounds = [self.spent([item], adjacency, one) / item.mu for item, one in zip(measurements, vectors, strict=True)]
         print(f"\n{adjacency}: {whole:.4f} of the claim; rounds", *(f"{share:.4f}" for share in rounds))
@@ -111,14 +111,16 @@ def test_with_public_features_a_label_spends_the_claim():
 def test_an_attacker_at_the_door_comes_within_a_tenth_of_the_claim():
     """All questions of a release as one, each with its own noise, asked 60,000 times over, in three attempts."""
     release = released(16.0)
-    here, there = HUNTER.neighbours(np.hstack([HUNTER.seen(item) for item in release.measurements]), "add-remove")
+    here, there = HUNTER.neighbours(np.hstack([HUNTER.looks(item) for item in release.measurements]), "add-remove")
     parts = tuple(item.statistic for item in release.measurements)
     echo = Echo(Stacked(parts, tuple(1 / item.sigma for item in release.measurements)), 60_000)
     mu, sides = release.statement.mu, []
     for rows in (there, here):
-        purse = PrivacyFilter(Budget(20.0, 1e-3).units)
-        door = Curator(open_source(rows, LABELLED, declared=True), Adjacency.ADD_REMOVE, purse, SecureNoise())
-        sides.append(np.split(answers(door.measure(echo, mu)), 3))
+        privacy_filter = PrivacyFilter(Budget(20.0, 1e-3).units)
+        curator = Curator(
+            open_source(rows, LABELLED, declared=True), Adjacency.ADD_REMOVE, privacy_filter, SecureNoise()
+        )
+        sides.append(np.split(answers(curator.measure(echo, mu)), 3))
     best = max(mu_lower_bound(*attempt) for attempt in zip(*sides, strict=True)) / mu
     print(f"\nan attacker measures {best:.4f} of the claim")
     assert 0.90 <= best <= 1.0
@@ -128,7 +130,7 @@ def test_an_attacker_at_the_door_comes_within_a_tenth_of_the_claim():
 def test_a_round_left_unpaid_is_caught(adjacency):
     """A round is asked a second time, and nobody pays."""
     release = released(1.0, adjacency)
-    vectors = [HUNTER.seen(item) for item in release.measurements]
+    vectors = [HUNTER.looks(item) for item in release.measurements]
     for again, one in zip(release.measurements, vectors, strict=True):
         answered = (*release.measurements, again)
         assert HUNTER.spent(answered, adjacency, np.hstack([*vectors, one])) > release.statement.mu

@@ -75,13 +75,13 @@ def test_an_attacker_at_the_door_comes_near_the_claim_of_the_second_moment():
     scatter = next(one for one in release.measurements if isinstance(one.statistic, Scatter))
     sides = []
     for side in ((X, Y), with_record(CORNER, 0)):
-        door = Curator(
+        curator = Curator(
             open_source(table(*side), SCHEMA, declared=True),
             Adjacency.ADD_REMOVE,
             PrivacyFilter(Budget(9.0, 1e-3).units),
             SecureNoise(),
         )
-        sides.append(answers(door.measure(Echo(scatter.statistic, 30_000), scatter.mu)))
+        sides.append(answers(curator.measure(Echo(scatter.statistic, 30_000), scatter.mu)))
     assert 0.6 < mu_lower_bound(*sides) / scatter.mu <= 1.0  # mostly above 0.75: the noise is fresh
 
 

@@ -86,13 +86,13 @@ def test_an_attacker_at_the_door_comes_near_the_claim():
     mu = release.statement.mu
     sides = []
     for rows in (there, here):
-        door = Curator(
+        curator = Curator(
             open_source(rows, SCHEMA, declared=True),
             Adjacency.ADD_REMOVE,
             PrivacyFilter(Budget(9.0, 1e-3).units),
             SecureNoise(),
         )
-        sides.append(answers(door.measure(whole(release, 100_000), mu)))
+        sides.append(answers(curator.measure(whole(release, 100_000), mu)))
     assert 0.85 <= mu_lower_bound(*sides) / mu <= 1.0
 
 

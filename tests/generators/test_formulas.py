@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from sfumato.fitting.generators.columnwise import Columnwise
 from sfumato.fitting.generators.evidence import Layout, Pairs
-from sfumato.fitting.generators.loss import Judge
+from sfumato.fitting.generators.loss import Loss
 from sfumato.fitting.generators.products import AllTables, ChosenTables, tables_of
 from sfumato.fitting.generators.smoothing import SmoothedSlices, smoothing_of
 from tests.generators.making import CLASSES, SIZES, evidence
@@ -80,7 +80,7 @@ def test_expected_slices_are_shares_of_normal_places():
 def test_the_loss_is_what_is_off_over_its_variance():
     rng = np.random.default_rng(2)
     seen = evidence(rng, along=False)
-    judge = Judge(seen, "cpu")
+    judge = Loss(seen, "cpu")
     owner = torch.tensor([0, 0, 1, 1, 1])
     logits = torch.tensor(rng.normal(size=(5, 9)), dtype=torch.float32)
     theta = judge.theta(logits).double().numpy()
@@ -102,11 +102,11 @@ def test_what_is_held_back_teaches_nothing():
     rng = np.random.default_rng(3)
     seen = evidence(rng)
     logits, owner = torch.tensor(rng.normal(size=(4, 9)), dtype=torch.float32), torch.tensor([0, 0, 1, 1])
-    before = Judge(seen, "cpu")
+    before = Loss(seen, "cpu")
     changed = 0
     for direction in range(8):
         seen.histograms.shares[direction] += 0.01
-        after = Judge(seen, "cpu")
+        after = Loss(seen, "cpu")
         seen.histograms.shares[direction] -= 0.01
         learnt = float(after.loss(logits, owner)) != float(before.loss(logits, owner))
         judged = float(after.loss(logits, owner, held_back=True)) != float(before.loss(logits, owner, held_back=True))

@@ -8,7 +8,7 @@ import torch
 
 from sfumato.errors import RequestError
 from sfumato.fitting.generators import GENERATORS, LATENT, train, training
-from sfumato.fitting.generators.factory import sampled
+from sfumato.fitting.generators.factory import draw_records
 from sfumato.report.training_curve import Curve
 from tests.generators.making import SIZES, evidence
 
@@ -68,7 +68,7 @@ def test_training_that_was_killed_goes_on_to_the_same_result(seen, tmp_path, epo
         train(seen, "mlp", 110, 1, kill, checkpoint=path)
     whole, curve, asked = Curve(), Curve(), []
     unbroken = train(seen, "mlp", 110, 1, whole)
-    monkeypatch.setattr(training, "sampled", lambda *args: asked.append(1) or sampled(*args))
+    monkeypatch.setattr(training, "sampled", lambda *args: asked.append(1) or draw_records(*args))
     again = train(seen, "mlp", 110, 1, curve, checkpoint=path)
     kept = epoch // 25 * 25
     judged = sum(number % 25 == 0 or number == 110 for number in range(kept + 1, 111))

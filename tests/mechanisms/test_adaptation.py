@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 import sfumato
 from sfumato.fitting.mechanisms.tables.adaptation import Belief, _curvature, _ridge, indicators, sums
-from sfumato.fitting.mechanisms.tables.whitening import whitened
+from sfumato.fitting.mechanisms.tables.whitening import whiten_features
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Features, Grid, Lookup
 from sfumato.trusted.feature_maps.features import PSI_UNIT, VALUE_UNIT, contrasts
@@ -55,7 +55,7 @@ def test_sums_are_over_one_way_and_over_pair_tables():
 def test_whitened_features_have_unit_variance_and_no_correlation(contrast, summed):
     records, tables = pool(), lookups(contrast)
     first = sums(tables, 3, 3 * contrast) if summed else none(3 * contrast)
-    features = whitened(tables, records, np.ones(records.rows), 20, first)
+    features = whiten_features(tables, records, np.ones(records.rows), 20, first)
     psi = features(records)[1:] * PSI_UNIT
     assert len(psi) == 3 * contrast  # no more directions than values, even with sums in front
     assert np.allclose(psi.mean(axis=1), 0, atol=0.02)
@@ -66,7 +66,7 @@ def test_sums_come_first():
     """The sum over the one-way values is a combination of the first directions alone."""
     records = pool()
     tables = lookups(3)
-    features = whitened(tables, records, np.ones(records.rows), 2, sums(tables, 3, 9))
+    features = whiten_features(tables, records, np.ones(records.rows), 2, sums(tables, 3, 9))
     psi = features(records)[1:4]
     values = Features(tuple(tables), np.zeros((9, 0), dtype=np.int32)).values(records)
     for total in values.reshape(3, 3, -1).sum(axis=0):
@@ -77,7 +77,7 @@ def test_sums_come_first():
 
 def test_many_values_are_whitened_by_few_directions():
     records = pool(2_000, 130)
-    features = whitened(lookups(1, 130), records, np.ones(2_000), 10, none(130))
+    features = whiten_features(lookups(1, 130), records, np.ones(2_000), 10, none(130))
     psi = features(records)[1:] * PSI_UNIT
     assert psi.shape == (10, 2_000)
     assert np.allclose(psi @ psi.T / 2_000, np.eye(10), atol=0.05)
@@ -115,7 +115,7 @@ def test_the_start_is_a_ridge_regression():
 def test_exact_gradients_lead_to_the_truth():
     """With hardly any noise the posterior goes to the coefficients that made the labels."""
     records = pool(20_000)
-    features = whitened(lookups(), records, np.ones(records.rows), 3, none(3))
+    features = whiten_features(lookups(), records, np.ones(records.rows), 3, none(3))
     psi = features(records) * PSI_UNIT
     truth = np.array([0.2, 0.8, -0.6, 0.4])
     logits = contrasts(2) @ (truth[:, None].T @ psi)

@@ -6,9 +6,9 @@ import pytest
 from sfumato.fitting.mechanisms.mixture.design import (
     LEVELS,
     best_weights,
+    build_design,
     chi2_nodes,
-    designed,
-    fitted_damping,
+    fit_radial_weight,
     hampel_risk,
     level_of,
     lift_risk,
@@ -78,7 +78,7 @@ def test_the_risk_of_hampel_scores_is_that_of_drawn_records(d, x):
 @pytest.mark.parametrize("d", [1, 3])
 @pytest.mark.parametrize("strength", [30.0, 20_000.0])
 def test_what_the_damping_leaves_to_chance_is_that_of_drawn_records(kind, d, strength):
-    one = designed(kind, Whitening.of(100 * np.eye(d), np.full(d, 0.5)), strength, 1.0)
+    one = build_design(kind, Whitening.of(100 * np.eye(d), np.full(d, 0.5)), strength, 1.0)
     z = np.random.default_rng(d).normal(size=(400_000, d))
     places = np.rint(2.0**21 * (0.5 + z.T / 100))
     wrong, _ = errors(z, one(places).values.T)
@@ -96,7 +96,7 @@ def test_what_the_damping_leaves_to_chance_is_that_of_drawn_records(kind, d, str
 @pytest.mark.parametrize("kind", ["hampel", "lift"])
 @pytest.mark.parametrize(("d", "level"), [(1, 0), (2, 8), (5, 14), (32, 20)])
 def test_the_table_is_what_a_search_finds(kind, d, level):
-    one = designed(kind, Whitening.of(np.eye(d), np.full(d, 0.5)), x_of(level), 1.0)
+    one = build_design(kind, Whitening.of(np.eye(d), np.full(d, 0.5)), x_of(level), 1.0)
     found = best_weights(kind, d, level)
     assert [float(f"{weight:.6g}") for weight in found[:1]] == [one.w if kind == "hampel" else one.h]
     used = [one.w, one.a, one.b, one.e, one.c] if kind == "hampel" else [one.h, found[1]]
@@ -122,12 +122,12 @@ def test_other_weights_are_no_better(kind):
 @pytest.mark.parametrize("d", [1, 2, 8, 32])
 def test_the_damping_stays_below_what_keeps_the_norm(kind, d):
     for level in (0, 10, LEVELS - 1):
-        one = designed(kind, Whitening.of(np.eye(d), np.full(d, 0.5)), x_of(level), 1.0)
+        one = build_design(kind, Whitening.of(np.eye(d), np.full(d, 0.5)), x_of(level), 1.0)
         t = np.concatenate([np.linspace(0, 12 * d, 3_000), np.geomspace(12 * d, 3_000 * d, 500)])
         kappa = np.exp(-np.outer(t, one.damping.rates)) @ np.array(one.damping.coefficients)
         room = np.sqrt(1 - one.w**2) if kind == "hampel" else 1.0
         assert (kappa * one.norm(t)).max() <= room * (1 + 1e-3)
-        assert one.damping == fitted_damping(kind, d, used_weights(kind, d, level))
+        assert one.damping == fit_radial_weight(kind, d, used_weights(kind, d, level))
 
 
 def used_weights(kind: str, d: int, level: int) -> tuple[float, ...]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sfumato.fitting.mechanisms.mixture.design import designed
+from sfumato.fitting.mechanisms.mixture.design import build_design
 from sfumato.fitting.mechanisms.mixture.expectation import expected_score
 from sfumato.trusted.feature_maps import Whitening
 from sfumato.trusted.feature_maps.bounded_map import UNIT
@@ -33,7 +33,7 @@ def a_view(mean: np.ndarray, root: np.ndarray) -> Whitening:
 @pytest.mark.parametrize("strength", [0.5, 30.0, 2_000.0, 100_000.0])
 def test_the_closed_form_is_the_mean_of_the_scores(kind, d, strength):
     mean, root = a_class(d)
-    one = designed(kind, a_view(mean, root), strength, 1.0)
+    one = build_design(kind, a_view(mean, root), strength, 1.0)
     places = np.rint(END * (mean[:, None] + root @ np.random.default_rng(0).normal(size=(d, DRAWS))))
     assert 0 < places.min() < places.max() < END
     scores = one(places).values / UNIT
@@ -45,7 +45,7 @@ def test_the_closed_form_is_the_mean_of_the_scores(kind, d, strength):
 @pytest.mark.parametrize("kind", ["hampel", "lift"])
 def test_many_classes_at_once_are_each_by_itself(kind):
     classes = [a_class(3), (np.array([0.2, 0.4, 0.9]), 0.1 * np.eye(3)), (np.full(3, 0.5), 0.02 * np.tri(3))]
-    one = designed(kind, a_view(*classes[0]), 30.0, 1.0)
+    one = build_design(kind, a_view(*classes[0]), 30.0, 1.0)
     means, roots = (np.stack(part) for part in zip(*classes, strict=True))
     together = expected_score(one, means, roots)
     for row, mean, root in zip(together, means, roots, strict=True):
@@ -56,6 +56,6 @@ def test_many_classes_at_once_are_each_by_itself(kind):
 def test_only_the_covariance_counts_not_its_root(kind):
     mean, root = a_class(3)
     turned, _ = np.linalg.qr(np.random.default_rng(5).normal(size=(3, 3)))
-    one = designed(kind, a_view(mean, root), 30.0, 1.0)
+    one = build_design(kind, a_view(mean, root), 30.0, 1.0)
     first, second = expected_score(one, np.stack([mean, mean]), np.stack([root, root @ turned]))
     assert np.allclose(first, second, atol=1e-10)

@@ -11,7 +11,7 @@ import sfumato
 from sfumato.artefact.verify import verify
 from sfumato.errors import BundleError, RequestError
 from sfumato.fitting.mechanisms.mixture import label_table
-from sfumato.fitting.mechanisms.mixture.label_table import explained
+from sfumato.fitting.mechanisms.mixture.label_table import explain_row
 from sfumato.fitting.mechanisms.mixture.public_tree import grown_leaves, rule_of_records
 from sfumato.fitting.public_rng import public_rng
 from sfumato.trusted.adjacency import Adjacency
@@ -131,13 +131,13 @@ def test_a_leaf_is_explained_by_the_labels_that_cost_least(seed):
             counts[on] = row[on] + (total - row[on].sum()) / size
             if counts.min() >= 0:
                 costs[tuple(on)] = ((row - counts) ** 2).sum() / (2 * noise**2) + price * size
-    found = explained(row, total, noise, price)
+    found = explain_row(row, total, noise, price)
     assert found.sum() == pytest.approx(total)
     assert tuple(np.flatnonzero(found)) == min(costs, key=costs.get)
 
 
 def test_an_empty_leaf_holds_no_labels():
-    assert (explained(np.array([0.4, -1.0]), 0.0, 1.0, 2.0) == 0).all()
+    assert (explain_row(np.array([0.4, -1.0]), 0.0, 1.0, 2.0) == 0).all()
 
 
 def places_of(records: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from sfumato.fitting.mechanisms.mixture.design import designed
+from sfumato.fitting.mechanisms.mixture.design import build_design
 from sfumato.fitting.mechanisms.mixture.expectation import expected_score
 from sfumato.fitting.mechanisms.mixture.posterior import ClassPosterior, Prior, Score
 from sfumato.fitting.mechanisms.mixture.symmetric import diagonal_of, root_near_columns, smat, svec
@@ -30,7 +30,7 @@ def a_posterior(d: int, noise: float, *, kind: str = "hampel", seed: int | None 
     )
     wide = 1.3 * cov + 1e-4 * np.eye(d)
     values, vectors = np.linalg.eigh(wide)
-    one = designed(kind, Whitening.of((vectors / np.sqrt(values)) @ vectors.T, mean + 0.01), COUNT, 1 / noise)
+    one = build_design(kind, Whitening.of((vectors / np.sqrt(values)) @ vectors.T, mean + 0.01), COUNT, 1 / noise)
     answer = COUNT * expected_score(one, mean[None], np.linalg.cholesky(cov)[None])[0]
     if seed is not None:
         answer = answer + noise * np.random.default_rng(seed).standard_normal(len(answer))

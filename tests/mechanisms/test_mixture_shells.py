@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sfumato.fitting.mechanisms.mixture.combining import Estimate, bias, combined
+from sfumato.fitting.mechanisms.mixture.combining import Estimate, bias, combine_estimates
 from sfumato.fitting.mechanisms.mixture.shell_moments import ShellMoments, Variances, parts_of, read_shells, shell_risk
-from sfumato.fitting.mechanisms.mixture.shrinkage import filtered, shrink_matrix, shrink_vector, towards
+from sfumato.fitting.mechanisms.mixture.shrinkage import filter_noise, shrink_matrix, shrink_vector, towards
 from sfumato.fitting.mechanisms.mixture.symmetric import smat, svec
 from sfumato.fitting.models.gaussian_mixture.gaussians import gaussian_kl
 from sfumato.trusted.feature_maps import Shells, Whitening
@@ -153,7 +153,7 @@ class TestShrinkage:
     def test_the_noise_of_a_filtered_sum_is_that_of_its_linear_map(self):
         """With no shrinking the filter is linear, so unit vectors show what each observation adds to the sum."""
         variances, weights = np.array([1.0, 2.0, 0.5, 4.0]), np.array([1.0, 3.0, 2.0, 0.5])
-        values, noise = filtered(np.eye(4), variances, weights, lambda move, _: 0 * move)
+        values, noise = filter_noise(np.eye(4), variances, weights, lambda move, _: 0 * move)
         assert noise == pytest.approx((weights @ values) ** 2 @ variances)
         assert np.allclose(values[-1] @ np.ones(4), 1)
 
@@ -170,7 +170,7 @@ class TestCombining:
 
     def test_shells_that_agree_change_nothing(self):
         same = shells_like(np.zeros(3), np.eye(3), Variances(1e-3, 1e-3, 1e-3))
-        found = combined(self.before, np.zeros(3), np.eye(3), same)
+        found = combine_estimates(self.before, np.zeros(3), np.eye(3), same)
         assert np.allclose(found.mean, 0)
         assert np.allclose(found.cov, np.eye(3))
         assert all(new <= old for new, old in zip(found.variances, self.before.variances, strict=True))
@@ -179,7 +179,7 @@ class TestCombining:
     def test_shells_are_followed_as_far_as_noise_allows(self, noise, follows):
         mean, cov = np.array([0.5, -0.2, 0.1]), np.diag([2.0, 1.0, 3.0])
         seen = shells_like(mean, cov, Variances(noise, noise, noise))
-        found = combined(self.before, np.zeros(3), np.eye(3), seen)
+        found = combine_estimates(self.before, np.zeros(3), np.eye(3), seen)
         assert np.allclose(found.mean, follows * mean, atol=0.01)
         assert np.allclose(found.cov, follows * cov + (1 - follows) * np.eye(3), atol=0.05)
 
@@ -189,8 +189,8 @@ class TestCombining:
         seen = shells_like(np.full(3, 0.2), np.diag([2.0, 1.0, 1.5]), Variances(1e-4, 1e-4, 1e-4))
         inverse = np.linalg.inv(root)
         turned = shells_like(inverse @ (seen.mean - centre), inverse @ seen.cov @ inverse.T, seen.variances)
-        here = combined(self.before, np.zeros(3), np.eye(3), seen)
-        there = combined(self.before, centre, root, turned)
+        here = combine_estimates(self.before, np.zeros(3), np.eye(3), seen)
+        there = combine_estimates(self.before, centre, root, turned)
         assert np.allclose(here.mean, there.mean)
         assert np.allclose(here.cov, there.cov)
 

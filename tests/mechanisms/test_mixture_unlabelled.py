@@ -12,7 +12,7 @@ from sfumato.fitting.mechanisms.mixture.components import (
     Filled,
     Tuning,
     find_components,
-    fitted,
+    fit_components,
     log_fit,
 )
 from sfumato.fitting.mechanisms.mixture.rules import chosen_by, rule_of, rule_of_boxes
@@ -91,7 +91,7 @@ def test_the_fit_is_the_log_of_weight_times_density():
 def test_weighted_records_are_fitted_by_their_moments():
     rng = np.random.default_rng(0)
     centres, mass = rng.standard_normal((200, 2)), rng.uniform(0.5, 2, 200)
-    _, (only,) = fitted(Filled(centres, mass, 0.01), 1, public_rng(0))
+    _, (only,) = fit_components(Filled(centres, mass, 0.01), 1, public_rng(0))
     assert np.allclose(only.mean, np.average(centres, axis=0, weights=mass))
     assert np.allclose(only.cov, np.cov(centres.T, aweights=mass, ddof=0) + 0.01 * np.eye(2))
 

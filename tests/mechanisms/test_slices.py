@@ -99,13 +99,13 @@ def test_an_attacker_at_the_door_comes_within_a_tenth_of_the_claim():
     release = sliced(here, SCHEMA, epsilon=6.0)
     mu, sides = release.statement.mu, []
     for rows in (there, here):
-        door = Curator(
+        curator = Curator(
             open_source(rows, SCHEMA, declared=True),
             Adjacency.ADD_REMOVE,
             PrivacyFilter(Budget(9.0, 1e-3).units),
             SecureNoise(),
         )
-        sides.append(answers(door.measure(whole(release, 80_000), mu)))
+        sides.append(answers(curator.measure(whole(release, 80_000), mu)))
     turned = [side[::-1] for side in sides]  # the other half chooses the threshold, now and then a poor one
     assert 0.90 <= max(mu_lower_bound(*sides), mu_lower_bound(*turned)) / mu <= 1.0
 

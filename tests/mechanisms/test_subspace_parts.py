@@ -7,8 +7,8 @@ import pytest
 
 from sfumato.fitting.mechanisms.subspace.classes import Counts, shrunk_covariances, shrunk_means
 from sfumato.fitting.mechanisms.subspace.clipping_radius import Spread, without_noisy_tail
-from sfumato.fitting.mechanisms.subspace.latent import believed
-from sfumato.fitting.mechanisms.subspace.spectrum import discriminants, left_over, spikes
+from sfumato.fitting.mechanisms.subspace.latent import posterior_centres
+from sfumato.fitting.mechanisms.subspace.spectrum import discriminants, estimate_residual, spikes
 
 
 def symmetric_noise(rng: np.random.Generator, d: int, deviation: float) -> np.ndarray:
@@ -114,8 +114,8 @@ def test_left_over_variances_are_those_outside_the_basis():
     rng = np.random.default_rng(6)
     basis, rest = rng.standard_normal((30, 3)), rng.uniform(0.5, 2, 30)
     matrix = basis @ basis.T + np.diag(rest)
-    assert np.allclose(left_over(matrix, basis, 0.0), rest)
-    pooled = left_over(matrix + symmetric_noise(rng, 30, 5.0), basis, 5.0)
+    assert np.allclose(estimate_residual(matrix, basis, 0.0), rest)
+    pooled = estimate_residual(matrix + symmetric_noise(rng, 30, 5.0), basis, 5.0)
     assert pooled.min() > 0
     assert pooled.std() < 5.0
 
@@ -163,7 +163,7 @@ def test_a_radius_holds_the_share_that_it_should():
 
 def test_the_balanced_radius_grows_as_noise_falls():
     spread = cells_of(np.random.default_rng(9).gamma(9.0, 1.0, 50_000), 0.25, 100)
-    radii = [spread.balanced(noise).radius for noise in (1.0, 0.1, 0.01, 0.0)]
+    radii = [spread.balance(noise).radius for noise in (1.0, 0.1, 0.01, 0.0)]
     assert radii == sorted(radii)
     assert radii[-1] >= 20
 
@@ -183,7 +183,7 @@ def test_the_balanced_radius_has_the_least_error():
         return float(away**2 + (noise * radius / reach.move) ** 2)
 
     best = min(error(radius) for radius in np.arange(1.0, 25.0, 0.5))
-    assert error(spread.balanced(noise).radius) < 1.5 * best
+    assert error(spread.balance(noise).radius) < 1.5 * best
 
 
 def test_a_noisy_tail_is_cut_and_what_is_left_keeps_its_sign():
@@ -201,7 +201,7 @@ def test_a_noisy_tail_is_cut_and_what_is_left_keeps_its_sign():
 
 def test_no_records_leave_everything():
     assert Spread(np.array([0.5, 1.5]), np.zeros(2)).reach(1.5) == (1.5, 1.0, 1.0)
-    assert Spread(np.array([0.5, 1.5]), np.zeros(2)).balanced(0.1).radius in (1.0, 2.0)
+    assert Spread(np.array([0.5, 1.5]), np.zeros(2)).balance(0.1).radius in (1.0, 2.0)
 
 
 def test_centres_that_are_noise_are_not_believed():
@@ -210,7 +210,7 @@ def test_centres_that_are_noise_are_not_believed():
     kinds, noise = np.array([0] * 40 + [1] * 3 + [2] * 5), np.full((5, 1), 0.5)
     centres = noise * rng.standard_normal((5, 48))
     centres[:, 43:] += 2 * rng.standard_normal((5, 5))
-    gains = believed(centres, noise, weights, kinds)
+    gains = posterior_centres(centres, noise, weights, kinds)
     assert gains[:40].max() < 0.3
     assert (gains[40:43] == 1).all()
     assert gains[43:].min() > 0.8

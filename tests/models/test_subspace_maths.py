@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians, gaussian_kl
-from sfumato.fitting.models.subspace.maths import LowRankGaussians, log_normals, stratified
+from sfumato.fitting.models.subspace.maths import LowRankGaussians, draw_stratified, log_normals
 
 D, R, K = 7, 3, 4
 EVERY = np.arange(D)
@@ -151,6 +151,6 @@ def test_normal_laws_in_the_subspace(law):
 
 @pytest.mark.parametrize("weights", [[0.2, 0.3, 0.5], [0.0, 1.0, 0.0], [0.5, 0.0, 0.5], [0.7, 0.3, 0.0]])
 def test_classes_are_drawn_in_proportion(weights):
-    owner = stratified(np.array(weights), 1_000, np.random.default_rng(0))
+    owner = draw_stratified(np.array(weights), 1_000, np.random.default_rng(0))
     assert np.allclose(np.bincount(owner, minlength=3) / 1_000, weights, atol=0.0015)
-    assert len(stratified(np.array(weights), 0, np.random.default_rng(0))) == 0
+    assert len(draw_stratified(np.array(weights), 0, np.random.default_rng(0))) == 0

@@ -85,16 +85,16 @@ def test_a_split_never_costs_more_than_the_budget(epsilon, delta, shares):
 
 @given(st.lists(st.floats(0.001, 0.5), max_size=40))
 def test_a_purse_is_never_overdrawn_and_a_refusal_costs_nothing(mus):
-    purse, taken = PrivacyFilter(Budget(1.0, 1e-6).units), 0
+    privacy_filter, taken = PrivacyFilter(Budget(1.0, 1e-6).units), 0
     for mu in mus:
-        if units_of(mu) <= purse.units - taken:
-            purse.spend(mu)
+        if units_of(mu) <= privacy_filter.units - taken:
+            privacy_filter.spend(mu)
             taken += units_of(mu)
         else:
             with pytest.raises(BudgetExceededError) as refusal:
-                purse.spend(mu)
+                privacy_filter.spend(mu)
             assert refusal.value.requested > refusal.value.remaining
-        assert purse.spent == taken <= purse.units
+        assert privacy_filter.spent == taken <= privacy_filter.units
 
 
 def test_noise_is_sensitivity_over_mu_and_rounds_up():

@@ -1,4 +1,4 @@
-"""The purse of one release: to the last unit, for one record and for all records of a person."""
+"""The privacy_filter of one release: to the last unit, for one record and for all records of a person."""
 
 import math
 from fractions import Fraction
@@ -31,25 +31,25 @@ def test_some_roots_are_rounded_up_and_taken_back():
 def test_a_measurement_costs_what_it_lets_out_of_all_records_of_a_person(records):
     mu = 0.1
     cost = records**2 * units_of(mu)
-    purse = PrivacyFilter(cost, records)
-    purse.spend(mu)
-    assert purse.spent == cost
+    privacy_filter = PrivacyFilter(cost, records)
+    privacy_filter.spend(mu)
+    assert privacy_filter.spent == cost
     with pytest.raises(BudgetExceededError):
         PrivacyFilter(cost - 1, records).spend(mu)
 
 
 def test_a_purse_that_is_empty_pays_for_nothing():
-    purse = PrivacyFilter(units_of(0.1))
-    purse.spend(0.1)
+    privacy_filter = PrivacyFilter(units_of(0.1))
+    privacy_filter.spend(0.1)
     with pytest.raises(BudgetExceededError) as refusal:
-        purse.spend(1e-6)
+        privacy_filter.spend(1e-6)
     assert refusal.value.remaining == 0
-    assert purse.spent == units_of(0.1)
+    assert privacy_filter.spent == units_of(0.1)
 
 
 @pytest.mark.parametrize("mu", [0.0, -1.0, math.nan, math.inf])
 def test_a_mu_that_is_none_costs_nothing_and_is_refused(mu):
-    purse = PrivacyFilter(10**12)
+    privacy_filter = PrivacyFilter(10**12)
     with pytest.raises(BudgetError, match="above 0"):
-        purse.spend(mu)
-    assert purse.spent == 0
+        privacy_filter.spend(mu)
+    assert privacy_filter.spent == 0

@@ -234,12 +234,12 @@ class TestNames:
 
     @pytest.mark.parametrize("table", ["people", 'od"d. table'])
     def test_odd_names(self, kind, request, tmp_path, opened, schema, table):
-        rows = ", ".join(f"{number} as {sql.quoted(name)}" for number, name in enumerate(self.ODD))
-        create = f"create table {sql.quoted(table)} as select {rows}"
+        rows = ", ".join(f"{number} as {sql.quote(name)}" for number, name in enumerate(self.ODD))
+        create = f"create table {sql.quote(table)} as select {rows}"
         match kind:
             case "postgresql":
                 server = request.getfixturevalue("server")
-                server.run(f"drop table if exists {sql.quoted(table)}", create)
+                server.run(f"drop table if exists {sql.quote(table)}", create)
                 address = server.address()
             case "sqlite":
                 address = str(tmp_path / "odd #?%20.db")
@@ -249,7 +249,7 @@ class TestNames:
                 address = str(tmp_path / "odd #%20.duckdb")  # DuckDB itself trips over ?
                 with duckdb.connect(address) as connection:
                     connection.execute(create)
-        database = Database(address, table=sql.quoted(table))
+        database = Database(address, table=sql.quote(table))
         assert list(header_types(database)) == list(self.ODD)
         source = opened(database)
         (batch,) = source.batches(self.ODD)

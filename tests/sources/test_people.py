@@ -20,7 +20,7 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import bounded_source as people
-from sfumato.trusted.sources import contribution_bounding as lottery
+from sfumato.trusted.sources import contribution_bounding as bounding
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.sources.databases import Database
 from sfumato.trusted.statistics import Cells
@@ -259,7 +259,7 @@ def test_a_person_with_a_million_rows_moves_a_sum_by_the_bound():
 
 
 def test_the_mutant_that_forgets_to_choose_is_caught(monkeypatch):
-    monkeypatch.setattr(lottery, "chosen", lambda person, *_: np.arange(len(person)))
+    monkeypatch.setattr(bounding, "chosen", lambda person, *_: np.arange(len(person)))
     assert max(hunted(SOME, Adjacency.ADD_REMOVE, LEAN, records)) > 2
     with pytest.raises(AssertionError):
         check_a_crowd(1_000)
@@ -277,19 +277,19 @@ def test_the_mutant_that_chooses_anew_for_every_part_is_caught(monkeypatch):
 
 def test_the_mutant_whose_choice_sees_the_target_is_caught(monkeypatch):
     """The fault: under label adjacency another target makes other records count."""
-    real = lottery.ContributionBounding.__init__
+    real = bounding.ContributionBounding.__init__
 
     def sees_all(self, schema, unit, key):
         real(self, schema, unit, key)
         self._steady = [self._whole] * 2
 
-    monkeypatch.setattr(lottery.ContributionBounding, "__init__", sees_all)
+    monkeypatch.setattr(bounding.ContributionBounding, "__init__", sees_all)
     assert max(hunted(SOME, Adjacency.LABEL, LEAN, records)) > 1
 
 
 def test_the_mutant_that_keeps_the_first_is_caught(monkeypatch):
     """The fault: the order of the records decides, which the partitions of a cluster do not keep."""
-    monkeypatch.setattr(lottery, "_number", lambda begin, factors, batch: np.arange(batch.rows))
+    monkeypatch.setattr(bounding, "_number", lambda begin, factors, batch: np.arange(batch.rows))
     table = owned(make_table(300), np.arange(300) // 30)
     backwards = table.take(pa.array(np.arange(300)[::-1]))
     sums = [total(CELLS, SCHEMA, data, b"key").tobytes() for data in (table, backwards)]

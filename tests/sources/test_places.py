@@ -12,7 +12,7 @@ from sfumato.fitting.mechanisms.counts.grids import fine_grid
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.sources.files import header_types
-from sfumato.trusted.sources.locations import Location, is_address, refuse_credentials, shown
+from sfumato.trusted.sources.locations import Location, is_address, redact_address, refuse_credentials
 from sfumato.trusted.statistics import Cells
 from tests.sources.test_sources import as_csv
 
@@ -100,7 +100,7 @@ def test_what_is_nearly_an_address_is_no_path_to_be_quoted(where, schema):
         with pytest.raises(RequestError, match="is no path here, and looks like the address of a server") as refused:
             work()
         assert "topsecret" not in str(refused.value)
-    assert shown(where) == "what is given"
+    assert redact_address(where) == "what is given"
 
 
 def test_a_path_may_look_odd(folder, schema, cells, table):
@@ -129,9 +129,9 @@ def test_an_address_may_say_where(address):
 
 
 def test_errors_quote_neither_user_nor_options():
-    assert shown("abfs://container@account/a?enable_tls=true") == "abfs://account/a"
-    assert shown("s3://bucket/rows#secret_key=1") == shown("s3://bucket/rows") == "s3://bucket/rows"
-    assert shown("rows/what?@.csv") == "rows/what?@.csv"
+    assert redact_address("abfs://container@account/a?enable_tls=true") == "abfs://account/a"
+    assert redact_address("s3://bucket/rows#secret_key=1") == redact_address("s3://bucket/rows") == "s3://bucket/rows"
+    assert redact_address("rows/what?@.csv") == "rows/what?@.csv"
 
 
 @pytest.mark.parametrize("address", ["nowhere://bucket/rows", "ftp://host/rows.csv"])

@@ -26,17 +26,17 @@ def test_pieces_of_any_parts_add_up_to_the_sum(table, statistic):
     read = partial(spark_workers.from_storage, TEXT, statistic.columns)
     content = json.dumps(statistic.to_dict())
     parted = [[], *([part] for part in parts(table, statistic.columns))]
-    pieces = [piece for part in parted for piece in spark_workers.summed(content, read, iter(part))]
-    (merged,) = spark_workers.merged(iter(pieces))
-    total = np.concatenate([*spark_workers.added_up([merged]).values()])
+    pieces = [piece for part in parted for piece in spark_workers.sum_records(content, read, iter(part))]
+    (merged,) = spark_workers.merge_pieces(iter(pieces))
+    total = np.concatenate([*spark_workers.add_pieces([merged]).values()])
     assert total.tobytes() == open_source(table, SCHEMA, declared=True).sum(statistic).tobytes()
 
 
 def test_codes_of_records_and_of_codes_are_the_same(table):
     names = ("wage", "ill")
     stored = partial(spark_workers.from_storage, TEXT, names)
-    once = [*spark_workers.encoded(stored, iter(parts(table, names)))]
-    twice = [*spark_workers.encoded(partial(spark_workers.from_codes, names), iter(once))]
+    once = [*spark_workers.encode_records(stored, iter(parts(table, names)))]
+    twice = [*spark_workers.encode_records(partial(spark_workers.from_codes, names), iter(once))]
     (batch,) = open_source(table, SCHEMA, declared=True).batches(names)
     assert once == twice
     assert np.array_equal(pa.Table.from_batches(once).column(0).to_numpy(), batch.codes["wage"])
@@ -44,12 +44,12 @@ def test_codes_of_records_and_of_codes_are_the_same(table):
 
 def test_tickets_are_those_of_the_lottery():
     table = make_table(100).append_column("who", pa.array(np.arange(100) % 9))
-    lottery = ContributionBounding(PEOPLE, PEOPLE.unit, KEY)
-    (part,) = table.select(list(lottery.columns)).combine_chunks().to_batches()
-    (drawn,) = spark_workers.drawn(json.dumps(PEOPLE.to_dict()), KEY, iter([part]))
+    bounding = ContributionBounding(PEOPLE, PEOPLE.unit, KEY)
+    (part,) = table.select(list(bounding.columns)).combine_chunks().to_batches()
+    (drawn,) = spark_workers.draw_tickets(json.dumps(PEOPLE.to_dict()), KEY, iter([part]))
     assert drawn.num_rows == 27
     assert drawn.schema.names[:5] == ["person", "first", "second", "third", "code 0"]
-    assert drawn.column("first").equals(lottery.draw(part).column("first"))
+    assert drawn.column("first").equals(bounding.draw(part).column("first"))
 
 
 def test_a_worker_says_what_it_runs():
@@ -65,10 +65,10 @@ def broken(*_records):
 @pytest.mark.parametrize(
     "work",
     [
-        lambda: spark_workers.encoded(broken, iter([1])),
-        lambda: spark_workers.encoded(lambda _: next(broken()), iter([1])),
-        lambda: spark_workers.merged(broken()),
-        lambda: spark_workers.drawn(TEXT, KEY, iter([])),
+        lambda: spark_workers.encode_records(broken, iter([1])),
+        lambda: spark_workers.encode_records(lambda _: next(broken()), iter([1])),
+        lambda: spark_workers.merge_pieces(broken()),
+        lambda: spark_workers.draw_tickets(TEXT, KEY, iter([])),
     ],
 )
 def test_errors_quote_nothing(work):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.mixture.design import designed
+from sfumato.fitting.mechanisms.mixture.design import build_design
 from sfumato.trusted.feature_maps import Boxes, ByRule, FourierFeatures, Leaves, Shells, Whitening
 from sfumato.trusted.feature_maps.bounded_map import BoundedMap
 
@@ -33,7 +33,7 @@ def a_map(kind: str, d: int, strength: float = 30.0, seed: int = 0) -> BoundedMa
         return Shells.of(whitening)
     if kind == "boxes":
         return Boxes(whitening, min(d, 3), 7, 3.0)
-    return designed(kind, whitening, strength, 1.0)
+    return build_design(kind, whitening, strength, 1.0)
 
 
 def some_leaves(d: int, seed: int = 0) -> Leaves:

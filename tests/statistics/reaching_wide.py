@@ -8,7 +8,7 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import ScaledColumns
 from sfumato.trusted.feature_maps.bounded_map import UNIT
-from sfumato.trusted.feature_maps.clipping import clipped, lengths
+from sfumato.trusted.feature_maps.clipping import clip_to_ball, lengths
 from sfumato.trusted.statistics import AtBounds, ClippedSums, DistanceHistogram, Scatter
 from sfumato.trusted.statistics import scatter as scatters
 
@@ -73,9 +73,9 @@ def _each(statistic: Wide, batch: Batch) -> np.ndarray:
         return np.equal.outer(np.arange(len(statistic.ends) + 1), cell).astype(np.float64)
     member = np.equal.outer(np.arange(statistic.view.parting.size), classes).astype(np.float64)
     if isinstance(statistic, ClippedSums):
-        sums = _by_group(member, clipped(z, statistic.radius, UNIT))
+        sums = _by_group(member, clip_to_ball(z, statistic.radius, UNIT))
         return np.vstack((member, sums)) if statistic.count_weight else sums
-    v = clipped(z, statistic.radius, scatters.LENGTH)
+    v = clip_to_ball(z, statistic.radius, scatters.LENGTH)
     member = member if statistic.apart else np.ones((1, batch.rows))
     one, other = np.triu_indices(len(v), 1)
     return np.vstack((_by_group(member, v * v), _by_group(member, v[one] * v[other])))

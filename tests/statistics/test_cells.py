@@ -115,7 +115,7 @@ def test_a_grid_is_the_list_it_was_made_from(cells):
     assert grid.cell_of_code.tolist() == dense.tolist()
     assert grid.widths.tolist() == np.bincount(dense).tolist()
     assert Grid.from_dict(grid.to_dict()) == grid
-    assert grid.merged(np.zeros(grid.size, dtype=int)).size == 1
+    assert grid.merge(np.zeros(grid.size, dtype=int)).size == 1
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.fitting.mechanisms.mixture.design import LEVELS, MOST_COLUMNS, designed, x_of
+from sfumato.fitting.mechanisms.mixture.design import LEVELS, MOST_COLUMNS, build_design, x_of
 from sfumato.trusted.feature_maps import RadialWeight
 from tests.statistics.making import a_map, a_whitening
 
@@ -23,7 +23,7 @@ def test_the_table_follows_the_exponentials(kind, d):
     t = np.concatenate([np.linspace(0, 12 * d, 3_001), np.geomspace(1e-3 * d, 3_000 * d, 3_001)])
     whitening = a_whitening(d)
     for level in range(LEVELS):
-        damping = designed(kind, whitening, x_of(level), 1.0).damping
+        damping = build_design(kind, whitening, x_of(level), 1.0).damping
         assert np.abs(damping(t) - exponentials(damping, t)).max() < NEAR
 
 

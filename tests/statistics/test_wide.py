@@ -13,7 +13,7 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import ByTarget, CentredProjection, ScaledColumns, Together
 from sfumato.trusted.feature_maps.bounded_map import UNIT
-from sfumato.trusted.feature_maps.clipping import clipped
+from sfumato.trusted.feature_maps.clipping import clip_to_ball
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics import AtBounds, ClippedSums, DistanceHistogram, Scatter, size_of, statistic_from_dict
 from sfumato.trusted.statistics import scatter as scatters
@@ -259,4 +259,4 @@ def test_titles_say_what_is_measured():
 def test_a_vector_that_rounding_made_too_long_counts_for_nothing(monkeypatch):
     monkeypatch.setattr("sfumato.trusted.feature_maps.clipping.A_HAIR_LESS", 1.01)
     z = np.array([[3.0, 0.1], [4.0, 0.2]])
-    assert np.array_equal(clipped(z, 1.0, 1_000) == 0, [[True, False], [True, False]])
+    assert np.array_equal(clip_to_ball(z, 1.0, 1_000) == 0, [[True, False], [True, False]])

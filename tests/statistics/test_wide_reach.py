@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.trusted.adjacency import Adjacency
-from sfumato.trusted.feature_maps.clipping import clipped
+from sfumato.trusted.feature_maps.clipping import clip_to_ball
 from sfumato.trusted.statistics import ClippedSums, Scatter
 from tests.statistics.reaching_wide import Hunt, farthest
 from tests.statistics.test_wide import CHANGES, PLACES, SEES_THE_LABEL, STATISTICS
@@ -43,5 +43,5 @@ def test_the_search_sees_a_thousandth_too_much(name, adjacency, monkeypatch):
         "sfumato.trusted.statistics.scatter",
         "tests.statistics.reaching_wide",
     ):
-        monkeypatch.setattr(f"{module}.clipped", lambda *args: np.trunc(1.001 * clipped(*args)))
+        monkeypatch.setattr(f"{module}.clipped", lambda *args: np.trunc(1.001 * clip_to_ball(*args)))
     assert farthest(hunt_of(name), adjacency, 8_000) > STATISTICS[name].sensitivity(adjacency)

@@ -16,7 +16,7 @@ from sfumato_papers.accounting.shuffling import Clone, blanket, ceiling, clones,
 from sfumato_papers.slicing import bounds
 
 from experiments.cells import progress
-from sfumato.trusted.random_directions import Frame
+from sfumato.trusted.random_directions import OrthonormalFrame
 
 FOLDER = Path(__file__).parent
 BUDGETS = {"A1": (1.0, 1e-5), "A2": (1.0, 1e-6), "A3": (5.1, 1e-5)}
@@ -37,10 +37,10 @@ Row = dict[str, Any]
 
 def noise(dimension: int, slices: int, epsilon: float, delta: float) -> Row:
     """One row of a table A: certified upper sigmas, their widest bracket, and the earlier bounds."""
-    apart = Frame.independent(dimension, slices)
+    apart = OrthonormalFrame.independent(dimension, slices)
     found = {"exact indep": SlicingProfile(apart).sigma(epsilon, delta)}
     row: Row = {"d": dimension, "m": slices}
-    together = Frame.orthonormal(dimension, slices) if slices <= dimension else None
+    together = OrthonormalFrame.orthonormal(dimension, slices) if slices <= dimension else None
     if together:
         clip = min(together.mean + 2 * together.deviation, 1.0)
         found["exact orth"] = SlicingProfile(together).sigma(epsilon, delta)

@@ -8,7 +8,7 @@ composition     the same beside other releases
 shuffling       the same where the order of the records is hidden
 """
 
-from sfumato.trusted.random_directions import Directions, Frame, require_fresh, sigma_for_fixed
+from sfumato.trusted.random_directions import Directions, OrthonormalFrame, require_fresh, sigma_for_fixed
 from sfumato_papers.accounting.composition import privacy_loss
 from sfumato_papers.accounting.profile import Bracket, SlicingProfile
 from sfumato_papers.accounting.rdp import epsilon_by_renyi, log_moment, renyi, sigma_by_renyi
@@ -16,7 +16,7 @@ from sfumato_papers.accounting.rdp import epsilon_by_renyi, log_moment, renyi, s
 __all__ = [
     "Bracket",
     "Directions",
-    "Frame",
+    "OrthonormalFrame",
     "SlicingProfile",
     "epsilon_by_renyi",
     "log_moment",

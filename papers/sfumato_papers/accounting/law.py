@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import fft, optimize, special
 
 from sfumato.trusted.arrays import FloatArray
-from sfumato.trusted.random_directions import Frame, checked_clip
+from sfumato.trusted.random_directions import OrthonormalFrame, check_clip
 from sfumato_papers.accounting.rdp import log_moment
 
 RATIO = 1 + 1.5e-4  # between the ends of a cell of a sum: sigma moves by half of that
@@ -59,7 +59,7 @@ class Law:
         """
         if clip is None:
             return self
-        top = checked_clip(clip)
+        top = check_clip(clip)
         return replace(self, low=np.minimum(self.low, top), high=np.minimum(self.high, top))
 
     def coarse(self, ratio: float) -> "Law":
@@ -72,20 +72,20 @@ class Law:
 
 
 @lru_cache(maxsize=32)
-def law_of(frame: Frame) -> Law:
+def law_of(frame: OrthonormalFrame) -> Law:
     """T of a frame."""
     if frame.is_whole:
         return Law(np.ones(1), np.ones(1), np.ones(1), np.ones(1))
     return _of_one_block(frame) if frame.blocks == 1 else _of_blocks(frame)
 
 
-def _survival(frame: Frame, t: FloatArray) -> FloatArray:
+def _survival(frame: OrthonormalFrame, t: FloatArray) -> FloatArray:
     """P(T > t) of one block, Beta(k/2, (d - k)/2)."""
     survival: FloatArray = special.betaincc(frame.block / 2, (frame.dimension - frame.block) / 2, np.clip(t, 0.0, 1.0))
     return survival
 
 
-def _of_one_block(frame: Frame) -> Law:
+def _of_one_block(frame: OrthonormalFrame) -> Law:
     """Cells of one ratio from almost 0 to where almost nothing is left, and one up to 1."""
     first = frame.mean * _SMALLEST
     inner: FloatArray = np.exp(np.arange(math.log(first), 0.0, math.log(_RATIO_OF_ONE)))
@@ -95,7 +95,7 @@ def _of_one_block(frame: Frame) -> Law:
     return Law(edges[:-1], edges[1:], mass, np.ones_like(mass))
 
 
-def _of_blocks(frame: Frame) -> Law:
+def _of_blocks(frame: OrthonormalFrame) -> Law:
     """The sum of b blocks, each rounded to a lattice of step w: T lies in (s w, (s + b) w].
 
     The masses of the sum are a power of a transform. With u the rounding of one operation and n cells, a transform is
@@ -126,14 +126,14 @@ def _power(base: NDArray[Any], exponent: int) -> NDArray[Any]:
     return square * base if exponent % 2 else square
 
 
-def _reach(frame: Frame, step: float) -> int:
+def _reach(frame: OrthonormalFrame, step: float) -> int:
     """So many cells hold all of one block but for what, over all blocks, is at most `_TAIL`."""
     a, b = frame.block / 2, (frame.dimension - frame.block) / 2
     last = math.ceil(float(special.betainccinv(a, b, _TAIL / frame.blocks / 2)) / step) + 1
     return min(last, math.ceil(1 / step))
 
 
-def _chernoff(frame: Frame) -> float:
+def _chernoff(frame: OrthonormalFrame) -> float:
     """A point that T passes with probability at most `_TAIL`: log P(T >= t) <= log E[exp(c T)] - c t for every c."""
 
     def exponent(t: float) -> float:

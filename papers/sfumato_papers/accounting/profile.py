@@ -31,7 +31,7 @@ from scipy.special import erfcx, ndtr
 
 from sfumato.errors import BudgetError
 from sfumato.trusted.arrays import FloatArray
-from sfumato.trusted.random_directions import Directions, Frame, require_fresh
+from sfumato.trusted.random_directions import Directions, OrthonormalFrame, require_fresh
 from sfumato_papers.accounting.law import Law, law_of
 
 _ROUNDING = 1e-10  # relative, of survival functions and of sums
@@ -59,7 +59,7 @@ class SlicingProfile:
         epsilon < 0, delta outside of (0, 1), sigma <= 0: `BudgetError`
     """
 
-    frame: Frame
+    frame: OrthonormalFrame
     clip: float | None = None
     directions: Directions = Directions.FRESH
 

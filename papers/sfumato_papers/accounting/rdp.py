@@ -16,7 +16,7 @@ from scipy import optimize
 from scipy.special import gammaln, logsumexp
 
 from sfumato.errors import BudgetError, RequestError
-from sfumato.trusted.random_directions import Directions, Frame, checked_clip, require_fresh
+from sfumato.trusted.random_directions import Directions, OrthonormalFrame, check_clip, require_fresh
 
 _ORDERS_LESS_ONE = np.geomspace(1e-2, 1e3, 24)  # where the best order is first looked for
 _MOST = 2e5  # of c: beyond it the series is long and the bound is useless
@@ -35,16 +35,16 @@ def log_kummer(a: float, b: float, c: float) -> float:
     return float(logsumexp(terms))
 
 
-def log_moment(frame: Frame, c: float, clip: float | None = None) -> float:
+def log_moment(frame: OrthonormalFrame, c: float, clip: float | None = None) -> float:
     """log E[exp(c T)]; with a clip an upper bound, the smaller one of that and of c clip."""
     if not 0 <= c < math.inf:
         raise RequestError(f"c is {c!r}; it must be a number, 0 or more")
     free = c if frame.is_whole else frame.blocks * log_kummer(frame.block / 2, frame.dimension / 2, c)
-    return free if clip is None else min(free, c * checked_clip(clip))
+    return free if clip is None else min(free, c * check_clip(clip))
 
 
 def renyi(
-    frame: Frame,
+    frame: OrthonormalFrame,
     order: float,
     sigma: float,
     clip: float | None = None,
@@ -59,7 +59,7 @@ def renyi(
     return log_moment(frame, order * (order - 1) / (2 * sigma**2), clip) / (order - 1)
 
 
-def epsilon_by_renyi(frame: Frame, sigma: float, delta: float, clip: float | None = None) -> float:
+def epsilon_by_renyi(frame: OrthonormalFrame, sigma: float, delta: float, clip: float | None = None) -> float:
     """The epsilon that the curve gives at this delta (Canonne, Kamath and Steinke, arXiv 2004.00010, proposition 12).
 
     epsilon = D_alpha + log(1 - 1/alpha) - log(delta alpha) / (alpha - 1). It holds for every order; the best one is
@@ -83,7 +83,7 @@ def epsilon_by_renyi(frame: Frame, sigma: float, delta: float, clip: float | Non
     return max(0.0, float(found.fun))
 
 
-def sigma_by_renyi(frame: Frame, epsilon: float, delta: float, clip: float | None = None) -> float:
+def sigma_by_renyi(frame: OrthonormalFrame, epsilon: float, delta: float, clip: float | None = None) -> float:
     """The least noise, in units of the sensitivity, for which the curve gives (epsilon, delta)."""
     if not 0 < epsilon < math.inf:
         raise BudgetError(f"epsilon is {epsilon}; it must be a number above 0, say 1")

@@ -17,13 +17,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from sfumato.trusted.budget import mu_of
-from sfumato.trusted.random_directions import Frame
+from sfumato.trusted.random_directions import OrthonormalFrame
 from sfumato_papers.accounting import SlicingProfile
 
 _SHARES = np.geomspace(1e-4, 0.9, 60)
 
 
-def worst_case(frame: Frame, epsilon: float, delta: float) -> float:
+def worst_case(frame: OrthonormalFrame, epsilon: float, delta: float) -> float:
     """T at its greatest: valid, and valid for directions that were known before."""
     return math.sqrt(frame.most()) / mu_of(epsilon, delta)
 
@@ -44,7 +44,7 @@ def central_limit(dimension: int, slices: int, epsilon: float, delta: float) -> 
     return math.sqrt(slices / dimension + spread) / mu_of(epsilon, delta / 2)
 
 
-def tail_split(frame: Frame, epsilon: float, delta: float) -> float:
+def tail_split(frame: OrthonormalFrame, epsilon: float, delta: float) -> float:
     """The best that such a split can do: the exact tail of T, and the best share of delta for it. Valid."""
     law = SlicingProfile(frame).law
     above = np.append(np.cumsum(law.mass[::-1])[::-1][1:], 0.0) + law.misplaced

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.errors import DataError, RequestError
 from sfumato.trusted.arrays import FloatArray
-from sfumato.trusted.random_directions import Frame
+from sfumato.trusted.random_directions import OrthonormalFrame
 from sfumato_papers.accounting import SlicingProfile
 from sfumato_papers.baselines.interface import Tensor
 from sfumato_papers.baselines.layout import Layout
@@ -104,7 +104,7 @@ class Slicing:
 
     def sigma(self, width: int, epsilon: float, delta: float) -> float:
         """The least noise for (epsilon, delta) on slices of rows of this width, by the exact profile."""
-        make = Frame.orthonormal if self.frame == "orthonormal" else Frame.independent
+        make = OrthonormalFrame.orthonormal if self.frame == "orthonormal" else OrthonormalFrame.independent
         return self.sensitivity * SlicingProfile(make(width, self.count(width))).sigma(epsilon, delta).upper
 
     def __call__(self, rng: np.random.Generator, rows: FloatArray, sigma: float) -> NoisySlices:

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from sfumato.trusted.random_directions import Frame
+from sfumato.trusted.random_directions import OrthonormalFrame
 
 BATCH = 20_000
 
 
-def draw_frames(frame: Frame, count: int, rng: np.random.Generator) -> np.ndarray:
+def draw_frames(frame: OrthonormalFrame, count: int, rng: np.random.Generator) -> np.ndarray:
     """So many d x m matrices."""
     blocks = [np.linalg.qr(rng.normal(size=(count, frame.dimension, frame.block)))[0] for _ in range(frame.blocks)]
     return np.concatenate(blocks, axis=2)

@@ -8,10 +8,10 @@ from sfumato_papers.accounting import SlicingProfile, privacy_loss
 
 from sfumato.errors import BudgetError, RequestError
 from sfumato.trusted.budget import epsilon_of
-from sfumato.trusted.random_directions import Frame
+from sfumato.trusted.random_directions import OrthonormalFrame
 
 DELTA = 1e-5
-FRAMES = [Frame(100, 1, 1), Frame(20, 5), Frame(20, 1, 5), Frame(9, 1, 9)]
+FRAMES = [OrthonormalFrame(100, 1, 1), OrthonormalFrame(20, 5), OrthonormalFrame(20, 1, 5), OrthonormalFrame(9, 1, 9)]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_the_loss_of_one_release_lies_just_above_the_exact_curve(frame, clip, ep
 
 
 def test_a_whole_frame_composes_as_the_gaussian_mechanism_does():
-    loss = privacy_loss(SlicingProfile(Frame(9, 1, 9)), 5.0)
+    loss = privacy_loss(SlicingProfile(OrthonormalFrame(9, 1, 9)), 5.0)
     together = loss.compose(pld.from_gaussian_mechanism(4.0))
     exact = epsilon_of(math.hypot(1 / 5, 1 / 4), DELTA)
     assert exact <= together.get_epsilon_for_delta(DELTA) <= exact * 1.005
@@ -51,7 +51,7 @@ def test_with_another_release_it_costs_more_than_each_and_less_than_their_sum(fr
 
 
 def test_two_releases_are_never_cheaper_than_a_simulation_of_them():
-    profile = SlicingProfile(Frame.orthonormal(10, 3))
+    profile = SlicingProfile(OrthonormalFrame.orthonormal(10, 3))
     rng, sigma, epsilon = np.random.default_rng(3), 0.7, 1.0
     squares = rng.beta(1.5, 3.5, size=(2, 200_000)).sum(axis=0) / sigma**2
     losses = squares / 2 + np.sqrt(squares) * rng.normal(size=squares.size)
@@ -62,14 +62,14 @@ def test_two_releases_are_never_cheaper_than_a_simulation_of_them():
 
 
 def test_another_grid_is_kept():
-    loss = privacy_loss(SlicingProfile(Frame(20, 1, 5)), 2.0, interval=1e-3)
+    loss = privacy_loss(SlicingProfile(OrthonormalFrame(20, 1, 5)), 2.0, interval=1e-3)
     loss.compose(pld.from_gaussian_mechanism(4.0, value_discretization_interval=1e-3))
 
 
 def test_noise_that_promises_nothing_is_refused():
     for sigma in (0.0, math.nan, 0.05):
         with pytest.raises(BudgetError, match="sigma"):
-            privacy_loss(SlicingProfile(Frame(9, 1, 9)), sigma)
+            privacy_loss(SlicingProfile(OrthonormalFrame(9, 1, 9)), sigma)
 
 
 def test_a_missing_package_is_named(monkeypatch):
@@ -82,4 +82,4 @@ def test_a_missing_package_is_named(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(RequestError, match="dp-accounting"):
-        privacy_loss(SlicingProfile(Frame(9, 1, 9)), 2.0)
+        privacy_loss(SlicingProfile(OrthonormalFrame(9, 1, 9)), 2.0)

@@ -8,7 +8,7 @@ from sfumato_papers.accounting import SlicingProfile, renyi
 
 from sfumato.errors import BudgetError, RequestError
 from sfumato.trusted.budget import delta_of, mu_of
-from sfumato.trusted.random_directions import Directions, Frame, require_fresh, sigma_for_fixed
+from sfumato.trusted.random_directions import Directions, OrthonormalFrame, require_fresh, sigma_for_fixed
 from tests.accounting.simulation import draw_frames, simulated_delta
 
 
@@ -18,51 +18,51 @@ def test_what_is_no_number_of_directions_is_refused(bad, place):
     numbers = [5, 2, 1]
     numbers[place] = bad
     with pytest.raises(RequestError, match="whole number"):
-        Frame(*numbers)
+        OrthonormalFrame(*numbers)
 
 
 def test_whole_numbers_of_any_kind_are_plain_numbers():
-    frame = Frame(np.int64(10), np.uint8(2), np.int32(3))
-    assert frame == Frame(10, 2, 3)
+    frame = OrthonormalFrame(np.int64(10), np.uint8(2), np.int32(3))
+    assert frame == OrthonormalFrame(10, 2, 3)
     assert {type(part) for part in (frame.dimension, frame.blocks, frame.block)} == {int}
 
 
 @pytest.mark.parametrize("when", ["nonsense", None, 3, ["fresh"]])
 def test_directions_that_are_neither_fresh_nor_fixed_are_refused(when):
     with pytest.raises(RequestError, match="one of fresh, fixed"):
-        SlicingProfile(Frame(10, 2), directions=when)
+        SlicingProfile(OrthonormalFrame(10, 2), directions=when)
 
 
 def test_directions_may_be_named():
-    assert SlicingProfile(Frame(10, 2), directions="fresh").delta(1.0, 1.0).upper < 1
+    assert SlicingProfile(OrthonormalFrame(10, 2), directions="fresh").delta(1.0, 1.0).upper < 1
     with pytest.raises(RequestError, match="sigma_for_fixed"):
-        SlicingProfile(Frame(10, 2), directions="fixed")
+        SlicingProfile(OrthonormalFrame(10, 2), directions="fixed")
 
 
 def test_more_orthonormal_directions_than_dimensions_are_refused_with_the_cure():
     with pytest.raises(RequestError, match=r"release X \+ noise itself"):
-        Frame.orthonormal(20, 21)
+        OrthonormalFrame.orthonormal(20, 21)
     with pytest.raises(RequestError, match="cannot be orthonormal"):
-        Frame.independent(3, 2, block=4)
+        OrthonormalFrame.independent(3, 2, block=4)
     with pytest.raises(RequestError, match="repeats all 1 dimensions"):
-        Frame.independent(1, 5)
+        OrthonormalFrame.independent(1, 5)
 
 
 def test_one_dimension_is_the_gaussian_mechanism():
-    bracket = SlicingProfile(Frame.orthonormal(1, 1)).delta(1.0, 2.0)
+    bracket = SlicingProfile(OrthonormalFrame.orthonormal(1, 1)).delta(1.0, 2.0)
     assert bracket.lower <= delta_of(1.0, 0.5) <= bracket.upper
 
 
 @given(st.integers(2, 40).flatmap(lambda d: st.tuples(st.just(d), st.integers(1, 6), st.integers(1, d - 1))))
 def test_a_frame_knows_its_mean_and_its_most(shape):
-    frame = Frame(*shape)
+    frame = OrthonormalFrame(*shape)
     assert frame.mean == pytest.approx(frame.width / frame.dimension)
     assert frame.most() == frame.blocks
     assert frame.most(0.25) == 0.25
     assert frame.most(1e9) == frame.blocks
 
 
-@pytest.mark.parametrize("frame", [Frame(7, 4), Frame(7, 1, 4), Frame(8, 2, 3)])
+@pytest.mark.parametrize("frame", [OrthonormalFrame(7, 4), OrthonormalFrame(7, 1, 4), OrthonormalFrame(8, 2, 3)])
 def test_the_share_that_is_seen_has_its_mean_and_deviation_along_any_direction(frame):
     rng = np.random.default_rng(1)
     frames = draw_frames(frame, 20_000, rng)
@@ -73,7 +73,7 @@ def test_the_share_that_is_seen_has_its_mean_and_deviation_along_any_direction(f
 
 
 def test_fixed_directions_are_refused_and_what_holds_is_named():
-    frame = Frame.independent(20, 5)
+    frame = OrthonormalFrame.independent(20, 5)
     for ask in (
         lambda: SlicingProfile(frame, directions=Directions.FIXED),
         lambda: renyi(frame, 2.0, 1.0, directions=Directions.FIXED),
@@ -87,7 +87,11 @@ def test_fixed_directions_are_refused_and_what_holds_is_named():
 
 @pytest.mark.parametrize(
     ("frame", "clip", "most"),
-    [(Frame.orthonormal(20, 5), None, 1.0), (Frame.independent(20, 5), None, 5.0), (Frame(20, 5), 0.4, 0.4)],
+    [
+        (OrthonormalFrame.orthonormal(20, 5), None, 1.0),
+        (OrthonormalFrame.independent(20, 5), None, 5.0),
+        (OrthonormalFrame(20, 5), 0.4, 0.4),
+    ],
 )
 def test_the_noise_for_fixed_directions_is_that_of_the_worst_case(frame, clip, most):
     assert sigma_for_fixed(frame, 1.0, 1e-5, clip) == pytest.approx(math.sqrt(most) / mu_of(1.0, 1e-5))
@@ -95,7 +99,7 @@ def test_the_noise_for_fixed_directions_is_that_of_the_worst_case(frame, clip, m
 
 def test_a_seed_that_is_known_breaks_the_average_and_not_the_worst_case():
     """The record that a fixed direction sees whole: a hundred thousand times the delta that fresh directions give."""
-    frame, epsilon, delta = Frame.orthonormal(100, 1), 1.0, 1e-5
+    frame, epsilon, delta = OrthonormalFrame.orthonormal(100, 1), 1.0, 1e-5
     known = draw_frames(frame, 1, np.random.default_rng(0))[0]
     fresh = SlicingProfile(frame).sigma(epsilon, delta).upper
     broken, error = simulated_delta(frame, fresh, epsilon, fixed=known, along=known[:, 0], count=20_000)
@@ -109,12 +113,12 @@ def test_a_seed_that_is_known_breaks_the_average_and_not_the_worst_case():
 @pytest.mark.parametrize("clip", [0.0, -1.0, math.nan, math.inf])
 def test_what_is_no_clip_is_refused(clip):
     with pytest.raises(RequestError, match="clip"):
-        _ = SlicingProfile(Frame(20, 1, 20), clip).law
+        _ = SlicingProfile(OrthonormalFrame(20, 1, 20), clip).law
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
 def test_what_is_no_budget_is_refused(bad):
-    profile = SlicingProfile(Frame(20, 1, 20))
+    profile = SlicingProfile(OrthonormalFrame(20, 1, 20))
     for ask in (
         lambda: profile.sigma(bad, 1e-5),
         lambda: profile.sigma(1.0, bad),
@@ -130,4 +134,4 @@ def test_what_is_no_budget_is_refused(bad):
 
 def test_a_delta_that_the_arithmetic_does_not_resolve_is_refused():
     with pytest.raises(BudgetError, match="resolves"):
-        SlicingProfile(Frame.independent(20, 2)).sigma(1.0, 1e-20)
+        SlicingProfile(OrthonormalFrame.independent(20, 2)).sigma(1.0, 1e-20)

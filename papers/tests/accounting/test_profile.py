@@ -10,13 +10,16 @@ from sfumato_papers.accounting import SlicingProfile, law
 from sfumato_papers.accounting.profile import gaussian_deltas
 
 from sfumato.trusted.budget import delta_of, mu_of
-from sfumato.trusted.random_directions import Frame
+from sfumato.trusted.random_directions import OrthonormalFrame
 from tests.accounting.simulation import simulated_delta
 
-ORTHONORMAL, INDEPENDENT = SlicingProfile(Frame.orthonormal(20, 5)), SlicingProfile(Frame.independent(20, 5))
+ORTHONORMAL, INDEPENDENT = (
+    SlicingProfile(OrthonormalFrame.orthonormal(20, 5)),
+    SlicingProfile(OrthonormalFrame.independent(20, 5)),
+)
 
 
-def slow_delta(frame: Frame, epsilon: float, sigma: float) -> float:
+def slow_delta(frame: OrthonormalFrame, epsilon: float, sigma: float) -> float:
     """Gauss and Jacobi's rule over the Beta law of each block, block by block, and the curve of `accounting`."""
     nodes, weights = special.roots_jacobi(60, (frame.dimension - frame.block) / 2 - 1, frame.block / 2 - 1)
     shares, masses = (1 + nodes) / 2, weights / weights.sum()
@@ -27,7 +30,15 @@ def slow_delta(frame: Frame, epsilon: float, sigma: float) -> float:
 
 
 @pytest.mark.parametrize(
-    "frame", [Frame(20, 1, 1), Frame(20, 1, 5), Frame(2, 1, 1), Frame(100, 1, 20), Frame(20, 2, 1), Frame(30, 2, 4)]
+    "frame",
+    [
+        OrthonormalFrame(20, 1, 1),
+        OrthonormalFrame(20, 1, 5),
+        OrthonormalFrame(2, 1, 1),
+        OrthonormalFrame(100, 1, 20),
+        OrthonormalFrame(20, 2, 1),
+        OrthonormalFrame(30, 2, 4),
+    ],
 )
 @pytest.mark.parametrize(("epsilon", "sigma"), [(0.3, 1.0), (3.0, 0.4)])
 def test_the_bracket_holds_the_slow_and_obvious_integral(frame, epsilon, sigma):
@@ -41,11 +52,11 @@ def test_the_bracket_holds_the_slow_and_obvious_integral(frame, epsilon, sigma):
 @pytest.mark.parametrize(
     ("frame", "clip", "sigma", "epsilon"),
     [
-        (Frame.independent(10, 3), None, 1 / 3, 1.0),
-        (Frame.orthonormal(10, 3), None, 1 / 3, 1.0),
-        (Frame.independent(12, 2, 3), None, 0.4, 0.5),
-        (Frame.orthonormal(10, 3), 0.35, 0.3, 1.0),
-        (Frame.independent(10, 4), 0.4, 0.3, 0.5),
+        (OrthonormalFrame.independent(10, 3), None, 1 / 3, 1.0),
+        (OrthonormalFrame.orthonormal(10, 3), None, 1 / 3, 1.0),
+        (OrthonormalFrame.independent(12, 2, 3), None, 0.4, 0.5),
+        (OrthonormalFrame.orthonormal(10, 3), 0.35, 0.3, 1.0),
+        (OrthonormalFrame.independent(10, 4), 0.4, 0.3, 0.5),
     ],
 )
 def test_no_simulation_of_the_mechanism_beats_the_claim_and_the_claim_is_not_slack(frame, clip, sigma, epsilon):
@@ -57,7 +68,7 @@ def test_no_simulation_of_the_mechanism_beats_the_claim_and_the_claim_is_not_sla
 
 @pytest.mark.parametrize("wrong", [0.9, 1.1])
 def test_the_simulation_sees_noise_that_is_off_by_a_tenth(wrong):
-    frame = Frame.orthonormal(10, 3)
+    frame = OrthonormalFrame.orthonormal(10, 3)
     seen, error = simulated_delta(frame, wrong / 3, 1.0)
     assert abs(seen - SlicingProfile(frame).delta(1.0, 1 / 3).upper) > 8 * error
 
@@ -65,11 +76,11 @@ def test_the_simulation_sees_noise_that_is_off_by_a_tenth(wrong):
 @pytest.mark.parametrize(
     ("frame", "sigma"),
     [
-        (Frame.orthonormal(100, 1), 0.774),
-        (Frame.orthonormal(100, 20), 1.84),
-        pytest.param(Frame.independent(100, 20), 1.881, marks=pytest.mark.slow),
-        pytest.param(Frame.independent(100, 10, 2), 1.879, marks=pytest.mark.slow),
-        pytest.param(Frame.independent(100, 4, 5), 1.872, marks=pytest.mark.slow),
+        (OrthonormalFrame.orthonormal(100, 1), 0.774),
+        (OrthonormalFrame.orthonormal(100, 20), 1.84),
+        pytest.param(OrthonormalFrame.independent(100, 20), 1.881, marks=pytest.mark.slow),
+        pytest.param(OrthonormalFrame.independent(100, 10, 2), 1.879, marks=pytest.mark.slow),
+        pytest.param(OrthonormalFrame.independent(100, 4, 5), 1.872, marks=pytest.mark.slow),
     ],
 )
 def test_known_noise_at_epsilon_one(frame, sigma):
@@ -79,7 +90,10 @@ def test_known_noise_at_epsilon_one(frame, sigma):
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="the machine has no long doubles")
-@pytest.mark.parametrize("frame", [Frame.independent(20, 5), Frame.independent(100, 20), Frame.orthonormal(784, 2)])
+@pytest.mark.parametrize(
+    "frame",
+    [OrthonormalFrame.independent(20, 5), OrthonormalFrame.independent(100, 20), OrthonormalFrame.orthonormal(784, 2)],
+)
 @pytest.mark.parametrize(("epsilon", "delta"), [(20.0, 1e-12), (10.0, 1e-10), (0.01, 1e-12), (1.0, 1e-15)])
 def test_brackets_are_narrow_at_extreme_budgets_too(frame, epsilon, delta):
     lower, upper = SlicingProfile(frame).sigma(epsilon, delta)
@@ -88,7 +102,7 @@ def test_brackets_are_narrow_at_extreme_budgets_too(frame, epsilon, delta):
 
 @pytest.mark.parametrize("dimension", [1, 2, 20, 784])
 def test_a_whole_frame_is_the_gaussian_mechanism(dimension):
-    bracket = SlicingProfile(Frame.orthonormal(dimension, dimension)).sigma(1.0, 1e-5)
+    bracket = SlicingProfile(OrthonormalFrame.orthonormal(dimension, dimension)).sigma(1.0, 1e-5)
     assert bracket.lower <= 1 / mu_of(1.0, 1e-5) <= bracket.upper * (1 + 1e-9)
     assert bracket.upper / bracket.lower < 1 + 1e-7
 
@@ -108,7 +122,7 @@ def test_much_noise_needs_no_epsilon():
 
 
 def test_fewer_orthonormal_directions_and_a_clip_need_less_noise():
-    sigmas = [SlicingProfile(Frame.orthonormal(20, width)).sigma(1.0, 1e-5).upper for width in (1, 5, 20)]
+    sigmas = [SlicingProfile(OrthonormalFrame.orthonormal(20, width)).sigma(1.0, 1e-5).upper for width in (1, 5, 20)]
     assert sigmas == sorted(sigmas)
     frame = ORTHONORMAL.frame
     clipped = [SlicingProfile(frame, clip).sigma(1.0, 1e-5).upper for clip in (0.1, 0.4, 1.0)]
@@ -169,7 +183,7 @@ def test_orthonormal_is_better_at_small_delta_and_not_at_every_delta():
 def test_a_transform_is_no_rougher_than_it_says(monkeypatch):
     monkeypatch.setattr(law, "_STEP", 0.05)
     monkeypatch.setattr(law, "RATIO", 1 + 1e-13)
-    frame = Frame.independent(6, 7)
+    frame = OrthonormalFrame.independent(6, 7)
     step = 0.05 / 6
     one = -np.diff(law._survival(frame, step * np.arange(round(1 / step) + 1)))
     direct = one

@@ -8,7 +8,7 @@ from sfumato_papers.accounting import SlicingProfile
 from sfumato_papers.slicing import bounds
 
 from sfumato.trusted.budget import mu_of
-from sfumato.trusted.random_directions import Frame
+from sfumato.trusted.random_directions import OrthonormalFrame
 
 BUDGET = (1.0, 1e-5)
 KNOWN = {  # d, m: exact independent, exact orthonormal, clipped, split, worst case, Bernstein, central limit
@@ -53,7 +53,7 @@ def test_all_brackets_are_narrow_and_valid_bounds_are_above(d, m, budget):
 
 @pytest.mark.parametrize(("d", "m"), [(20, 5), (100, 1)])
 def test_valid_bounds_are_above_the_exact_noise(d, m):
-    frame = Frame.independent(d, m)
+    frame = OrthonormalFrame.independent(d, m)
     exact = SlicingProfile(frame).sigma(*BUDGET).upper
     split = bounds.tail_split(frame, *BUDGET)
     assert exact < split < bounds.worst_case(frame, *BUDGET) < bounds.bernstein(d, m, *BUDGET)
@@ -62,7 +62,7 @@ def test_valid_bounds_are_above_the_exact_noise(d, m):
 
 
 def test_a_frame_that_sees_all_has_no_tail_to_split_off():
-    split = bounds.tail_split(Frame.orthonormal(9, 9), *BUDGET)
+    split = bounds.tail_split(OrthonormalFrame.orthonormal(9, 9), *BUDGET)
     assert split == pytest.approx(1 / mu_of(*BUDGET), rel=1e-3)
 
 

@@ -1,4 +1,4 @@
-"""The five rivals through their one door: what they take, what they give, what they say of themselves."""
+"""The five rivals through their one curator: what they take, what they give, what they say of themselves."""
 
 import dataclasses
 import subprocess

@@ -14,7 +14,7 @@ from sfumato.errors import OutputError, RequestError, SfumatoError
 _STATES, _MEMORIES = ("now", "best"), ("exp_avg", "exp_avg_sq")  # of all tensors, and those of Adam
 _CHANCE, _LOSSES = "chance", "losses"
 Losses = list[tuple[float, float | None]]
-"""Of all epochs so far: the loss, and that of the slices held back, where it was judged."""
+"""Of all epochs so far: the loss, and that of the slices held back, where it was computed."""
 
 
 class Checkpoint:
@@ -31,13 +31,13 @@ class Checkpoint:
         buffers = list(network.buffers()) if callable(getattr(network, "buffers", None)) else []
         self._tensors = [*self._parameters, *filter(_can_be_written, buffers)]
         self._best: list[Any] | None = None
-        self._judged = np.inf
+        self._held_back_loss = np.inf
         self.waited = 0  # judgements since the best one
 
-    def save(self, losses: Losses, judged: float) -> None:
+    def save(self, losses: Losses, held_back_loss: float) -> None:
         """Keep this state, and the best one."""
-        if judged < self._judged or self._best is None:
-            self._judged, self.waited = judged, 0
+        if held_back_loss < self._held_back_loss or self._best is None:
+            self._held_back_loss, self.waited = held_back_loss, 0
             self._best = [tensor.detach().clone() for tensor in self._tensors]
         else:
             self.waited += 1
@@ -49,7 +49,7 @@ class Checkpoint:
             "best": self._best,
             **{name: [memory.get(name) for memory in memories] for name in _MEMORIES},
         }
-        about = {**self._run, "judged": self._judged, "waited": self.waited}
+        about = {**self._run, "held_back_loss": self._held_back_loss, "waited": self.waited}
         metadata = {"training": json.dumps(about), _LOSSES: np.array(losses, dtype=float).tobytes(), **self._chance()}
         table = pa.table({name: pa.array(map(_bytes, values), pa.large_binary()) for name, values in columns.items()})
         draft = self._path.with_name(self._path.name + ".draft")
@@ -68,7 +68,7 @@ class Checkpoint:
             about = json.loads(table.schema.metadata[b"training"])
             same = {name: about[name] for name in self._run} == self._run
             columns = {name: self._shaped(table.column(name).to_pylist()) for name in (*_STATES, *_MEMORIES)}
-            self._judged, self.waited = float(about["judged"]), int(about["waited"])
+            self._held_back_loss, self.waited = float(about["held_back_loss"]), int(about["waited"])
             losses = np.frombuffer(table.schema.metadata[_LOSSES.encode()]).reshape(-1, 2).tolist()
             if same:
                 self._take_chance(table.schema.metadata)

@@ -11,7 +11,7 @@ from sfumato.fitting.generators.evidence import Layout
 from sfumato.fitting.generators.networks import GENERATORS, CustomGenerator
 
 
-def made(generator: str | CustomGenerator, layout: Layout, shape: tuple[int, int] | None) -> Any:
+def build_generator(generator: str | CustomGenerator, layout: Layout, shape: tuple[int, int] | None) -> Any:
     """One of the library by name, one that a class or function makes, or a copy of one that there is already."""
     if isinstance(generator, str):
         if generator not in GENERATORS:
@@ -58,7 +58,7 @@ def _check_given(given: Any, parameters: list[Tensor], wanted: tuple[int, int]) 
         )
 
 
-def sampled(network: Any, z: Tensor) -> Tensor:
+def draw_records(network: Any, z: Tensor) -> Tensor:
     """What the generator gives, in the precision that all else is computed in."""
     return network.sample(z).float()
 

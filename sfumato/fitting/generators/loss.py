@@ -22,7 +22,7 @@ _HELD_BACK = {"directions": 0.125, "pairs": 0.05, "averages": 0.05}
 _STREAM = 29
 
 
-class Judge:
+class Loss:
     """The loss of a generator, and what it makes of slices that are held back from it.
 
     Held back is an eighth of the directions; without directions a twentieth of the cells of pairs, or of averages.

@@ -18,7 +18,7 @@ from sfumato.fitting.tuning import TuningConstants
 LATENT = 16
 
 
-class Tuning(TuningConstants, room="generators.networks"):
+class Tuning(TuningConstants, group="generators.networks"):
     """See `sfumato.fitting.tuning`."""
 
     hidden = 256

@@ -11,7 +11,7 @@ from sfumato.fitting.generators.evidence import Layout, Pairs
 from sfumato.fitting.tuning import TuningConstants
 
 
-class Tuning(TuningConstants, room="generators.products"):
+class Tuning(TuningConstants, group="generators.products"):
     """See `sfumato.fitting.tuning`."""
 
     few = 1 / 16  # of all cells; where fewer were asked for, the others are not computed

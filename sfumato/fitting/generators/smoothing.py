@@ -12,7 +12,7 @@ from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import AnyFloatArray
 
 
-class Tuning(TuningConstants, room="generators.smoothing"):
+class Tuning(TuningConstants, group="generators.smoothing"):
     """See `sfumato.fitting.tuning`."""
 
     width = 0.35  # of the smoothing, in average bins of a direction

@@ -1,6 +1,6 @@
 """Training: any number of epochs, restarts and architectures, all of them free. Public values only.
 
-An epoch is one look at everything that was released. Every so often the generator is judged by slices that it does not
+An epoch is one look at everything that was released. Every so often the generator is checked on slices that it does not
 learn from; when these have not come nearer for long, training stops, and what was best counts.
 """
 
@@ -19,20 +19,20 @@ from sfumato.errors import RequestError
 from sfumato.fitting.generators.checkpoints import Checkpoint
 from sfumato.fitting.generators.columnwise import Tensor
 from sfumato.fitting.generators.evidence import Evidence
-from sfumato.fitting.generators.factory import check, made, sampled, set_training
-from sfumato.fitting.generators.loss import Judge
+from sfumato.fitting.generators.factory import build_generator, check, draw_records, set_training
+from sfumato.fitting.generators.loss import Loss
 from sfumato.fitting.generators.networks import LATENT, CustomGenerator
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray, IntArray
 
 
-class Tuning(TuningConstants, room="generators.training"):
+class Tuning(TuningConstants, group="generators.training"):
     """See `sfumato.fitting.tuning`."""
 
     rate = 1e-2
     warm = 0.05
     steepest = 10.0  # slope of the loss, for each cell of the evidence; steeper ones are shortened
-    judged = 25  # epochs from one judgement to the next
+    epochs_between_checks = 25
     patience = 8  # judgements without a better one, after which training stops
     latents = 256  # points of each class
     fewest_latents = 16
@@ -45,7 +45,7 @@ MOST_EPOCHS = 100_000
 
 
 class Epoch(NamedTuple):
-    """How far training has come: the loss, and that of the slices held back, where it was judged."""
+    """How far training has come: the loss, and that of the slices held back, where it was computed."""
 
     number: int
     of: int
@@ -87,22 +87,22 @@ def train(
     if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
         raise RequestError(f"there is no device {device!r} here; use cpu")
     with _seeded(torch, seed):
-        judge = Judge(seen, device)
+        objective = Loss(seen, device)
         z, owner = _latents(torch, seen, device)
-        network = made(generator, seen.layout, shape)
+        network = build_generator(generator, seen.layout, shape)
         if hasattr(network, "to"):
             network = network.to(device)
         check(network, z[:2], seen.layout)
         name = generator if isinstance(generator, str) else type(network).__name__
         run = {"generator": name, "epochs": epochs, "seed": seed, "evidence": seen.fingerprint}
         kept = partial(Checkpoint, checkpoint, run, network)
-        _run(judge, network, z, owner, epochs, progress, kept)
+        _run(objective, network, z, owner, epochs, progress, kept)
         set_training(network, False)
         with torch.no_grad():
-            raw = sampled(network, z)
+            raw = draw_records(network, z)
             if isinstance(generator, str):  # whatever the release holds, there is a model: at worst the marginals
                 raw = torch.where(torch.isfinite(raw).all(), raw, torch.zeros_like(raw))
-            theta = judge.theta(judge.logits(raw, owner)).cpu().numpy().astype(np.float64)
+            theta = objective.theta(objective.logits(raw, owner)).cpu().numpy().astype(np.float64)
     if not np.isfinite(theta).all():
         raise RequestError("the generator gives numbers that are not finite; train another")
     classes = owner.cpu().numpy().astype(np.int64)
@@ -126,7 +126,7 @@ def whole_numbers(epochs: int, seed: int) -> tuple[int, int]:
 
 
 def _run(
-    judge: Judge,
+    objective: Loss,
     network: Any,
     z: Tensor,
     owner: Tensor,
@@ -151,27 +151,27 @@ def _run(
         for group in optimizer.param_groups:
             group["lr"] = Tuning.rate * rate
         set_training(network, True)
-        loss = judge.loss(judge.logits(sampled(network, z), owner), owner)
+        loss = objective.loss(objective.logits(draw_records(network, z), owner), owner)
         optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(parameters, Tuning.steepest * judge.cells)
+        torch.nn.utils.clip_grad_norm_(parameters, Tuning.steepest * objective.cells)
         optimizer.step()
-        due = (number + 1) % Tuning.judged == 0 or number + 1 == epochs
-        judged = _judged(judge, network, z, owner) if due else None
-        losses.append((float(loss.detach()), judged))
-        if judged is not None:
-            kept.save(losses, judged)
+        due = (number + 1) % Tuning.epochs_between_checks == 0 or number + 1 == epochs
+        held_back_loss = _held_back_loss(objective, network, z, owner) if due else None
+        losses.append((float(loss.detach()), held_back_loss))
+        if held_back_loss is not None:
+            kept.save(losses, held_back_loss)
         progress(Epoch(number + 1, epochs, *losses[-1]))
     kept.restore_best()
 
 
-def _judged(judge: Judge, network: Any, z: Tensor, owner: Tensor) -> float:
+def _held_back_loss(objective: Loss, network: Any, z: Tensor, owner: Tensor) -> float:
     import torch
 
     set_training(network, False)
     with torch.no_grad():
-        logits = judge.logits(sampled(network, z), owner)
-        return float(judge.loss(logits, owner, held_back=True))
+        logits = objective.logits(draw_records(network, z), owner)
+        return float(objective.loss(logits, owner, held_back=True))
 
 
 def latents_of_a_class(seen: Evidence) -> int:

@@ -1,4 +1,4 @@
 """The releases.
 
-A mechanism is a function that asks for measurements at the door and reads top to bottom like its paper.
+A mechanism is a function that asks the curator for measurements and reads top to bottom like its paper.
 """

@@ -50,7 +50,7 @@ class Mechanism(ABC):
         """The plan that `to_dict` wrote; whatever is too little or too much raises."""
 
     @abstractmethod
-    def release(self, door: CuratorLike, plan: Any, progress: Callable[[str], None]) -> Model:
+    def release(self, curator: CuratorLike, plan: Any, progress: Callable[[str], None]) -> Model:
         """Measure through the curator as planned, and fit a model to the answers."""
 
     @abstractmethod

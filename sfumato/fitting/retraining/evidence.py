@@ -14,7 +14,7 @@ from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.measurement import Measurement
 
 
-class Tuning(TuningConstants, room="retraining.evidence"):
+class Tuning(TuningConstants, group="retraining.evidence"):
     """See `sfumato.fitting.tuning`."""
 
     prior = 160.0  # noise alone should make no two columns depend on each other

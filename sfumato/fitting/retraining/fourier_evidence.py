@@ -25,7 +25,7 @@ from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics import ClassSums
 
 
-class Tuning(TuningConstants, room="retraining.fourier_evidence"):
+class Tuning(TuningConstants, group="retraining.fourier_evidence"):
     """See `sfumato.fitting.tuning`."""
 
     cells = 64  # of every column

@@ -22,7 +22,7 @@ from sfumato.trusted.feature_maps import Softmax
 from sfumato.trusted.measurement import Measurement
 
 
-class Tuning(TuningConstants, room="retraining.labelling"):
+class Tuning(TuningConstants, group="retraining.labelling"):
     """See `sfumato.fitting.tuning`."""
 
     prior = 0.5  # standard deviation of coefficients around what the mixture says, where gradients mend them

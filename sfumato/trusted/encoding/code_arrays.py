@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from sfumato.trusted.arrays import CodeArray
 from sfumato.trusted.encoding.cells import cells_of
-from sfumato.trusted.encoding.scratch import room
+from sfumato.trusted.encoding.scratch import scratch_array
 
 Limits = tuple[float | None, float | None]
 
 
-def encoded(array: pa.Array, of_values: Callable[[pa.Array], CodeArray], absent: int) -> CodeArray:
+def encode_array(array: pa.Array, of_values: Callable[[pa.Array], CodeArray], absent: int) -> CodeArray:
     """The codes of an array: those of its values, and `absent` for nulls.
 
     Values that stand in a dictionary, or are true and false, are encoded once each. Where a value is null, anything
@@ -23,9 +23,9 @@ def encoded(array: pa.Array, of_values: Callable[[pa.Array], CodeArray], absent:
         return np.full(len(array), absent, dtype=np.int32)
     codes: CodeArray
     if pa.types.is_dictionary(array.type):
-        known = encoded(array.dictionary, of_values, absent)
+        known = encode_array(array.dictionary, of_values, absent)
         places, table = _as_they_lie(array.indices).to_numpy(), np.append(known, np.int32(absent))
-        codes = table.take(places, out=room(len(places), np.int32), mode="clip")
+        codes = table.take(places, out=scratch_array(len(places), np.int32), mode="clip")
     elif pa.types.is_boolean(array.type):
         false, true = of_values(pa.array([False, True]))
         codes = _bits(array, 1)
@@ -41,7 +41,7 @@ def encoded(array: pa.Array, of_values: Callable[[pa.Array], CodeArray], absent:
 
 def put(value: int, codes: CodeArray, where: NDArray[np.bool_]) -> None:
     """Set some codes. Without branches, which cost much where a processor cannot foretell them."""
-    off = np.subtract(np.int32(value), codes, out=room(len(codes), np.int32))
+    off = np.subtract(np.int32(value), codes, out=scratch_array(len(codes), np.int32))
     off *= where
     codes += off
 
@@ -62,6 +62,6 @@ def _bits(array: pa.Array, buffer: int) -> NDArray[np.int32]:
     """One of an array's buffers of bits: 0, which values are there, or 1, those of booleans."""
     skipped, first = divmod(array.offset, 8)
     packed = np.frombuffer(array.buffers()[buffer], dtype=np.uint8)[skipped:]
-    bits = room(len(array), np.int32)
+    bits = scratch_array(len(array), np.int32)
     np.copyto(bits, np.unpackbits(packed, count=first + len(array), bitorder="little")[first:])
     return bits

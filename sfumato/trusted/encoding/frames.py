@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from sfumato.trusted.encoding.cells import cells_of
 from sfumato.trusted.encoding.header import (
-    Frame,
+    FrameKind,
     Header,
     check_columns,
     chosen_in_pandas,
@@ -33,7 +33,7 @@ _PLAIN_IN_POLARS = (  # types whose columns Arrow takes as they are
 )
 
 
-def kind_of(data: object) -> Frame | None:
+def kind_of(data: object) -> FrameKind | None:
     """Whether it is an Arrow table, a pandas or a polars frame; the libraries need not be installed."""
     if isinstance(data, pa.Table | pa.RecordBatch):
         return "arrow"

@@ -18,7 +18,7 @@ from sfumato.trusted.encoding.persons import person_type_fits
 from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.schema import STORED_TYPE, Schema
 
-Frame = Literal["arrow", "pandas", "polars"]
+FrameKind = Literal["arrow", "pandas", "polars"]
 
 POLARS_NAMES = {
     **{f"int{bits}": f"Int{bits}" for bits in (8, 16, 32)},
@@ -41,15 +41,15 @@ _READABLE = {
 class Header:
     """The columns of a table that a schema names, in the table's order, each with its chosen type, or "" for none."""
 
-    frame: Frame
+    frame: FrameKind
     types: Mapping[str, str]
 
     def __post_init__(self) -> None:
-        if self.frame not in get_args(Frame) or not all(map(_is_known, self.types.values())):
+        if self.frame not in get_args(FrameKind) or not all(map(_is_known, self.types.values())):
             raise ValueError("a header names a frame or a type that is not known")
 
     @classmethod
-    def of(cls, frame: Frame, declared: Mapping[str, str], schema: Schema) -> "Header":
+    def of(cls, frame: FrameKind, declared: Mapping[str, str], schema: Schema) -> "Header":
         """The header of a table whose columns have these declared types; what the schema says of a type goes before."""
         chosen = {**declared, **schema.stored_types}
         return cls(frame, {name: chosen[name] for name in declared if name in schema.by_name})

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from sfumato.trusted.arrays import CodeArray, FloatArray, IntArray
 from sfumato.trusted.encoding import reading
-from sfumato.trusted.encoding.code_arrays import Limits, encoded, one
+from sfumato.trusted.encoding.code_arrays import Limits, encode_array, one
 from sfumato.trusted.encoding.listings import IS_NULL, NOT_LISTED, Listing
 from sfumato.trusted.schema import BooleanColumn, CategoryColumn, text_of
 
@@ -61,7 +61,7 @@ class CategoricalCodec:
 
     def encode(self, array: pa.Array) -> CodeArray:
         """See `Codes`."""
-        return encoded(array, self._of_values, self._absent)
+        return encode_array(array, self._of_values, self._absent)
 
     @property
     def _absent(self) -> int:

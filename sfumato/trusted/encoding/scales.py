@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from sfumato.trusted.arrays import CodeArray, FloatArray
 from sfumato.trusted.encoding import reading
-from sfumato.trusted.encoding.code_arrays import Limits, encoded, one, put
-from sfumato.trusted.encoding.scratch import room
+from sfumato.trusted.encoding.code_arrays import Limits, encode_array, one, put
+from sfumato.trusted.encoding.scratch import scratch_array
 from sfumato.trusted.schema import Column
 
 Read = Callable[[pa.Array], reading.Numbers]
@@ -166,7 +166,7 @@ class NumericCodec:
 
     def encode(self, array: pa.Array) -> CodeArray:
         """See `Codes`."""
-        return encoded(array, self._of_values, self._absent)
+        return encode_array(array, self._of_values, self._absent)
 
     @property
     def _absent(self) -> int:
@@ -189,7 +189,7 @@ class NumericCodec:
         step = number.astype(np.int64, copy=False)
         if not self.low <= step.min(initial=self._int_low) <= step.max(initial=self._int_low) <= self.high:
             step = step.clip(self._int_low, int(self.high))
-        code: CodeArray = np.subtract(step, self._int_low, out=room(len(step), np.int32), casting="unsafe")
+        code: CodeArray = np.subtract(step, self._int_low, out=scratch_array(len(step), np.int32), casting="unsafe")
         return code
 
     @cached_property
@@ -219,9 +219,9 @@ class NumericCodec:
             put(absent, code, blank)
             return code
         if self.whole:
-            number = np.rint(number, out=room(len(number)))
+            number = np.rint(number, out=scratch_array(len(number)))
         if not self.low <= lowest <= highest <= self.high:
-            number = number.clip(self.low, self.high, out=room(len(number)))
+            number = number.clip(self.low, self.high, out=scratch_array(len(number)))
             lowest, highest = (min(max(end, self.low), self.high) for end in (lowest, highest))
         code = self._steps_of_clamped(number)
         for atom in self._atoms_around:
@@ -250,7 +250,7 @@ class NumericCodec:
     def _steps_of_clamped(self, number: FloatArray) -> CodeArray:
         if self._by_table:
             return self._steps_of_table(number)
-        place = np.subtract(number, self.low, out=room(len(number)))
+        place = np.subtract(number, self.low, out=scratch_array(len(number)))
         if not self.exact:
             place *= self.steps / self._range
         step = _whole(place)
@@ -265,10 +265,10 @@ class NumericCodec:
         place = self._even_places(number)
         if self._sure:
             place += _HAIR
-            step = self._steps_of_places.take(_whole(place), out=room(len(place), np.int32), mode="clip")
+            step = self._steps_of_places.take(_whole(place), out=scratch_array(len(place), np.int32), mode="clip")
             where = np.flatnonzero(step < 0)
         else:
-            end = np.rint(place, out=room(len(place)))
+            end = np.rint(place, out=scratch_array(len(place)))
             step = _whole(place)
             np.minimum(step, STEPS - 1, out=step)
             place -= end
@@ -294,7 +294,7 @@ class NumericCodec:
 
     def _even_places(self, number: FloatArray) -> FloatArray:
         """`place_of` in steps, in few operations."""
-        place: FloatArray = np.subtract(number, self.low, out=room(len(number)))
+        place: FloatArray = np.subtract(number, self.low, out=scratch_array(len(number)))
         if not self.log:
             place *= STEPS / self._range
             return place
@@ -382,7 +382,7 @@ def _steps_of_even_places(scale: NumericCodec) -> CodeArray:
 
 def _whole(places: FloatArray) -> CodeArray:
     """Without what stands behind the point."""
-    steps = room(len(places), np.int32)
+    steps = scratch_array(len(places), np.int32)
     np.copyto(steps, places, casting="unsafe")
     return steps
 

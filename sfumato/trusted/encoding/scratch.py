@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 
-def room(count: int, kind: Any = np.float64) -> NDArray[Any]:
+def scratch_array(count: int, kind: Any = np.float64) -> NDArray[Any]:
     """An array without content, in memory of Arrow's pool.
 
     The pool keeps what is given back. Numpy's own memory goes back to the system each time, at least where threads ask

@@ -1,6 +1,6 @@
 """The bounded maps of one record that statistics are built on."""
 
-from sfumato.trusted.feature_maps.alignment import Upright
+from sfumato.trusted.feature_maps.alignment import AlignedImages
 from sfumato.trusted.feature_maps.boxes import Boxes
 from sfumato.trusted.feature_maps.centred_projection import CentredProjection
 from sfumato.trusted.feature_maps.features import Features, Lookup, Softmax
@@ -15,6 +15,7 @@ from sfumato.trusted.feature_maps.shells import Shells
 from sfumato.trusted.feature_maps.whitening import Whitening
 
 __all__ = [
+    "AlignedImages",
     "Boxes",
     "ByRule",
     "ByTarget",
@@ -32,6 +33,5 @@ __all__ = [
     "Shells",
     "Softmax",
     "Together",
-    "Upright",
     "Whitening",
 ]

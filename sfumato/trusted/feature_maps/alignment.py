@@ -1,6 +1,6 @@
-"""Pictures set upright: moved, slanted and stretched so that their ink lies as that of an average picture.
+"""Pictures aligned: moved, slanted and stretched so that their ink lies as that of an average picture.
 
-Handwriting leans and grows from hand to hand. Set upright, pictures of a class lie nearly in a plane; how each was
+Handwriting leans and grows from hand to hand. Aligned, pictures of a class lie nearly in a plane; how each was
 moved is kept beside it, so that nothing is lost.
 """
 
@@ -27,7 +27,7 @@ _NUMBERS_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
-class Frame:
+class ImageFrame:
     """How the ink of an average picture lies: where, how slanted, and how far it spreads to either side.
 
     In pixels from the middle of the picture. Ink is what is high, or if `dark` what is low. Pictures without paper
@@ -77,7 +77,7 @@ class Moves(NamedTuple):
     height: FloatArray
 
     @classmethod
-    def of(cls, ink: FloatArray, frame: Frame) -> "Moves":
+    def of(cls, ink: FloatArray, frame: ImageFrame) -> "Moves":
         """Of pictures (pixels x records) whose ink is in whole numbers of 2**-12.
 
         Sums are of whole numbers below 2**53, exact in any order; the rest is single operations.
@@ -103,11 +103,11 @@ class Moves(NamedTuple):
         return cls(x, y, slant, width, np.sqrt(yy) / frame.height).within(frame)
 
     @classmethod
-    def none(cls, frame: Frame, records: int) -> "Moves":
+    def none(cls, frame: ImageFrame, records: int) -> "Moves":
         """Of records that lie as the frame does."""
         return cls(*(np.full(records, value) for value in (frame.across, frame.down, frame.slant, 1.0, 1.0)))
 
-    def within(self, frame: Frame) -> "Moves":
+    def within(self, frame: ImageFrame) -> "Moves":
         """None farther than a frame allows."""
         far_across, far_down = _FARTHEST * frame.wide, _FARTHEST * frame.high
         return Moves(
@@ -118,7 +118,7 @@ class Moves(NamedTuple):
             np.clip(self.height, _SMALLEST, _LARGEST),
         )
 
-    def to_places(self, frame: Frame) -> FloatArray:
+    def to_places(self, frame: ImageFrame) -> FloatArray:
         """From 0 to 1 (moves x records)."""
         return np.array(
             [
@@ -131,7 +131,7 @@ class Moves(NamedTuple):
         )
 
     @classmethod
-    def from_places(cls, places: FloatArray, frame: Frame) -> "Moves":
+    def from_places(cls, places: FloatArray, frame: ImageFrame) -> "Moves":
         """What `to_places` made."""
         if frame.still:
             return cls.none(frame, places.shape[1])
@@ -145,7 +145,7 @@ class Moves(NamedTuple):
         )
 
 
-def set_upright(ink: FloatArray, moves: Moves, frame: Frame) -> FloatArray:
+def align(ink: FloatArray, moves: Moves, frame: ImageFrame) -> FloatArray:
     """Pictures (pixels x records) as they would be without their moves."""
     if frame.still:
         return ink
@@ -157,17 +157,17 @@ def set_upright(ink: FloatArray, moves: Moves, frame: Frame) -> FloatArray:
     )
 
 
-def set_back(upright: FloatArray, moves: Moves, frame: Frame) -> FloatArray:
-    """Upright pictures with their moves."""
+def set_back(aligned: FloatArray, moves: Moves, frame: ImageFrame) -> FloatArray:
+    """Aligned pictures with their moves."""
     if frame.still:
-        return upright
+        return aligned
     down, across = frame.down_and_across
     lower = (down - moves.down) / moves.height
     beside = ((across - moves.across) - moves.slant * (down - moves.down)) / moves.width
-    return _looked_up(upright, frame.down + lower, frame.across + beside + frame.slant * lower, frame)
+    return _looked_up(aligned, frame.down + lower, frame.across + beside + frame.slant * lower, frame)
 
 
-def _looked_up(image: FloatArray, down: FloatArray, across: FloatArray, frame: Frame) -> FloatArray:
+def _looked_up(image: FloatArray, down: FloatArray, across: FloatArray, frame: ImageFrame) -> FloatArray:
     """The ink at places between pixels, by the four around it; beyond the picture there is none.
 
     Single operations alone, so that a picture has the same digits in any company.
@@ -190,19 +190,19 @@ def _looked_up(image: FloatArray, down: FloatArray, across: FloatArray, frame: F
 
 
 @dataclass(frozen=True)
-class Upright:
-    """The ink of each picture set upright, then how it was moved; or the moves alone. Whole numbers from 0 to 2**21.
+class AlignedImages:
+    """The ink of each picture aligned, then how it was moved; or the moves alone. Whole numbers from 0 to 2**21.
 
     They are a record's own: no other record and no order of sums can change a digit of them.
     """
 
     places: ScaledColumns
-    frame: Frame
+    frame: ImageFrame
     moves_alone: bool = False
 
     def __post_init__(self) -> None:
         if picture_of(self.places.columns) != (self.frame.high, self.frame.wide):
-            raise ValueError("columns that are set upright must be the picture of their frame")
+            raise ValueError("columns that are aligned must be the picture of their frame")
 
     @property
     def columns(self) -> Mapping[str, Column]:
@@ -222,28 +222,28 @@ class Upright:
     @property
     def noun(self) -> str:
         """See `Coordinates`."""
-        return "moves of pictures" if self.moves_alone else "upright pictures"
+        return "moves of pictures" if self.moves_alone else "aligned pictures"
 
     def __call__(self, batch: Batch) -> FloatArray:
         """See `Coordinates`."""
         found = np.empty((self.size, batch.rows))
         rows = max(1, _NUMBERS_AT_ONCE // self.frame.pixels)
         for number, part in enumerate(batch.parts(rows, self.names)):
-            places = upright_places(self.places(part) * 2.0**-PLACE_BITS, self.frame)
+            places = align_images(self.places(part) * 2.0**-PLACE_BITS, self.frame)
             found[:, number * rows : number * rows + part.rows] = np.rint(places[-self.size :] * 2.0**PLACE_BITS)
         return found
 
     def to_dict(self) -> dict[str, Any]:
         """See `Coordinates`."""
         columns = self.places.to_dict()
-        return {"kind": "upright", "columns": columns, "frame": asdict(self.frame), "moves_alone": self.moves_alone}
+        return {"kind": "aligned", "columns": columns, "frame": asdict(self.frame), "moves_alone": self.moves_alone}
 
 
-def upright_places(places: FloatArray, frame: Frame) -> FloatArray:
-    """Of pictures (pixels x records) from 0 to 1: the ink set upright, then the moves, from 0 to 1."""
+def align_images(places: FloatArray, frame: ImageFrame) -> FloatArray:
+    """Of pictures (pixels x records) from 0 to 1: the ink aligned, then the moves, from 0 to 1."""
     ink = frame.ink(places)
     moves = Moves.of(np.floor(ink * 2.0**_INK_BITS), frame)
-    return np.concatenate((set_upright(ink, moves, frame), moves.to_places(frame)))
+    return np.concatenate((align(ink, moves, frame), moves.to_places(frame)))
 
 
 def picture_of(columns: Mapping[str, Column]) -> tuple[int, int] | None:

@@ -14,7 +14,7 @@ def lengths(z: FloatArray) -> FloatArray:
     return np.sqrt(in_order(z * z))
 
 
-def clipped(z: FloatArray, radius: float, unit: int) -> FloatArray:
+def clip_to_ball(z: FloatArray, radius: float, unit: int) -> FloatArray:
     """unit z / max(radius, |z|), cut towards zero: integer-valued, and never longer than the unit.
 
     The bound is checked on whole numbers whose squares add up exactly (unit**2 < 2**53): a vector that floats made

@@ -1,4 +1,4 @@
-"""The numbers by which a record is told: its columns' places, or those of a picture set upright."""
+"""The numbers by which a record is told: its columns' places, or those of a picture aligned."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from sfumato.errors import BundleError
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps.alignment import Frame, Upright
+from sfumato.trusted.feature_maps.alignment import AlignedImages, ImageFrame
 from sfumato.trusted.feature_maps.scaled_columns import ScaledColumns
 from sfumato.trusted.schema import Column
 
@@ -42,9 +42,9 @@ def coordinates_from_content(content: Any) -> Coordinates:
     if isinstance(content, list):
         return ScaledColumns.from_dict(content)
     match content.get("kind"):
-        case "upright":
-            return Upright(
-                ScaledColumns.from_dict(content["columns"]), Frame(**content["frame"]), content["moves_alone"]
+        case "aligned":
+            return AlignedImages(
+                ScaledColumns.from_dict(content["columns"]), ImageFrame(**content["frame"]), content["moves_alone"]
             )
         case other:
             raise BundleError(f"coordinates of kind {other!r} are not known to this version; update sfumato")

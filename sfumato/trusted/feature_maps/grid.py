@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding.codes import codes_of
-from sfumato.trusted.encoding.scratch import room
+from sfumato.trusted.encoding.scratch import scratch_array
 from sfumato.trusted.schema import Schema
 
 _PAGE = 7  # bits of a code that count within a page
@@ -69,8 +69,8 @@ class Grid:
         cells, moved = self._pages
         if not len(moved):
             return cells.take(codes, mode="wrap")
-        page = np.right_shift(codes, _PAGE, out=room(len(codes), np.int32))
-        place = moved.take(page, out=room(len(codes), np.int32), mode="wrap")
+        page = np.right_shift(codes, _PAGE, out=scratch_array(len(codes), np.int32))
+        place = moved.take(page, out=scratch_array(len(codes), np.int32), mode="wrap")
         place += codes
         return cells.take(place, out=page, mode="wrap")
 
@@ -106,7 +106,7 @@ class Grid:
         """How many codes each cell holds."""
         return np.bincount(self.cells, weights=self._lengths).astype(np.int64)
 
-    def merged(self, groups: Sequence[int] | NDArray[np.integer[Any]]) -> "Grid":
+    def merge(self, groups: Sequence[int] | NDArray[np.integer[Any]]) -> "Grid":
         """The coarser grid in which cell c becomes groups[c]."""
         cells = np.asarray(groups)[np.array(self.cells)]
         first = np.flatnonzero(np.diff(cells, prepend=-1))

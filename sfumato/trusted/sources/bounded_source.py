@@ -100,7 +100,7 @@ class ContributionBoundedSource:
         layout = self._bounding.layout
         together = pa.Table.from_batches(_read(tickets), layout).combine_chunks()
         tickets.close()
-        return pa.Table.from_batches(map(self._bounding.kept, together.to_batches()), layout)
+        return pa.Table.from_batches(map(self._bounding.keep_lowest, together.to_batches()), layout)
 
 
 def _file(open_: ExitStack, in_memory: int) -> IO[bytes]:

@@ -68,9 +68,9 @@ class ContributionBounding:
         factors = (*self._steady, self._whole)
         numbers = [_number(word, factor, batch) for word, factor in zip(words.T, factors, strict=True)]
         columns = [known, *map(pa.array, (bins, *numbers, *batch.codes.values()))]
-        return self.kept(pa.record_batch(columns, schema=self.layout))
+        return self.keep_lowest(pa.record_batch(columns, schema=self.layout))
 
-    def kept(self, tickets: pa.RecordBatch) -> pa.RecordBatch:
+    def keep_lowest(self, tickets: pa.RecordBatch) -> pa.RecordBatch:
         """The tickets that may still win: of each person the smallest."""
         person = tickets.column("person").dictionary_encode().indices.to_numpy()
         numbers = [tickets.column(name).to_numpy() for name in NUMBERS]

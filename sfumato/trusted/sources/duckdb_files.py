@@ -6,7 +6,7 @@ from contextlib import suppress
 import pyarrow as pa
 
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE
-from sfumato.trusted.sources.sql import driver, header, quoted, select
+from sfumato.trusted.sources.sql import driver, header, quote, select
 
 _ALONE = {
     "enable_external_access": False,  # types of other files would be guessed from their rows, and COPY writes files
@@ -34,7 +34,7 @@ class DuckDB:
 
     def read(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """See `Connection`."""
-        with self._reader(select([quoted(name) for name in names], self._rows)) as reader:
+        with self._reader(select([quote(name) for name in names], self._rows)) as reader:
             yield from reader
 
     def _reader(self, text: str) -> pa.RecordBatchReader:

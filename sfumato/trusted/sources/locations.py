@@ -54,7 +54,7 @@ def _is_strange(where: str) -> bool:
     return nearly and not os.path.exists(where)  # noqa: PTH110 - a path that is too long raises, and is quoted
 
 
-def shown(address: str) -> str:
+def redact_address(address: str) -> str:
     """An address as errors quote it: without a user and without options."""
     if _is_strange(address):
         return "what is given"
@@ -80,7 +80,7 @@ class Location:
             return cls(*pyarrow.fs.FileSystem.from_uri(where))
         except (pa.ArrowException, OSError, ValueError) as error:
             raise DataError(
-                f"{shown(str(where))} cannot be reached ({type(error).__name__}); check the address"
+                f"{redact_address(str(where))} cannot be reached ({type(error).__name__}); check the address"
             ) from None
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sfumato.trusted.encoding.cells import cells_of
 from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE
-from sfumato.trusted.sources.sql import driver, header, quoted, select
+from sfumato.trusted.sources.sql import driver, header, quote, select
 
 # Text comes as UTF-8, whatever the server stores; only bytes of no known encoding stay as they are.
 _ENCODING = "case current_setting('server_encoding') when 'SQL_ASCII' then 'SQL_ASCII' else 'UTF8' end"
@@ -62,7 +62,7 @@ class PostgreSQL:
     def read(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """See `Connection`."""
         ways = {field.name: self._plainly(field) for field in self._fields}
-        expressions = [ways[name][0].format(quoted(name)) for name in names]
+        expressions = [ways[name][0].format(quote(name)) for name in names]
         with self._connection.cursor() as cursor:
             cursor.execute(select(expressions, self._rows))
             for batch in cursor.fetch_record_batch():

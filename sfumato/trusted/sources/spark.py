@@ -25,7 +25,7 @@ from sfumato.trusted.schema import Schema, Unit
 from sfumato.trusted.sources import spark_workers as workers
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE
 from sfumato.trusted.sources.contribution_bounding import NUMBERS, ContributionBounding, code_name
-from sfumato.trusted.sources.spark_session import adaptive_cache, check_workers, collected, mapped, silent
+from sfumato.trusted.sources.spark_session import adaptive_cache, check_workers, collect, map_batches, silent
 from sfumato.trusted.sources.spark_workers import PIECE, PIECES, plain_name
 from sfumato.trusted.statistics import Statistic, size_of
 
@@ -61,10 +61,10 @@ class SparkSource:
         self._records = frame.toDF(*map(plain_name, range(len(frame.columns))))
         self._read: Callable[[tuple[str, ...], pa.RecordBatch], Batch] = partial(workers.from_storage, text)
         if schema.unit:
-            work = partial(workers.drawn, text, key)
+            work = partial(workers.draw_tickets, text, key)
             bounding = ContributionBounding(schema, schema.unit, key)
             read = self._records.select([self._columns[name] for name in bounding.columns])
-            tickets = mapped(read, work, workers.ticket_layout(bounding.layout))
+            tickets = map_batches(read, work, workers.ticket_layout(bounding.layout))
             self._columns = {name: code_name(place) for place, name in enumerate(schema.by_name)}
             self._records = _chosen(tickets, schema.unit).select(list(self._columns.values()))
             self._read = workers.from_codes
@@ -77,13 +77,13 @@ class SparkSource:
         workers add up those of the same place.
         """
         text = json.dumps(statistic.to_dict())
-        work = partial(workers.summed, text, partial(self._read, statistic.columns))
-        pieces = mapped(self._select(statistic.columns).coalesce(MOST_PARTS), work, PIECES)
+        work = partial(workers.sum_records, text, partial(self._read, statistic.columns))
+        pieces = map_batches(self._select(statistic.columns).coalesce(MOST_PARTS), work, PIECES)
         total = np.zeros(size_of(statistic), dtype=np.int64)
         if MOST_PARTS * total.nbytes > TO_DRIVER:
             mergers = math.ceil(MOST_PARTS * total.nbytes / TO_MERGER)
-            pieces = mapped(pieces.repartition(mergers, "place"), workers.merged, PIECES)
-        for place, numbers in workers.added_up(collected(pieces).to_batches()).items():
+            pieces = map_batches(pieces.repartition(mergers, "place"), workers.merge_pieces, PIECES)
+        for place, numbers in workers.add_pieces(collect(pieces).to_batches()).items():
             total[place * PIECE :][:PIECE] = numbers
         return total
 
@@ -103,8 +103,8 @@ class SparkSource:
 
     @redact_errors
     def _codes(self, names: tuple[str, ...]) -> pa.Table:
-        work = partial(workers.encoded, partial(self._read, names))
-        return collected(mapped(self._select(names), work, workers.codes_layout(len(names))))
+        work = partial(workers.encode_records, partial(self._read, names))
+        return collect(map_batches(self._select(names), work, workers.codes_layout(len(names))))
 
     def _select(self, names: tuple[str, ...]) -> Any:
         return self._kept.select([self._columns[name] for name in names])

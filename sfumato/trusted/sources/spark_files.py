@@ -12,7 +12,7 @@ from sfumato.errors import DataError
 from sfumato.trusted.encoding.header import check_columns
 from sfumato.trusted.schema import MOST_COLUMNS, Schema
 from sfumato.trusted.sources import files
-from sfumato.trusted.sources.locations import refuse_credentials, shown
+from sfumato.trusted.sources.locations import redact_address, refuse_credentials
 from sfumato.trusted.sources.spark_session import session, silent
 from sfumato.trusted.sources.spark_workers import plain_name
 
@@ -53,7 +53,9 @@ def _opened(where: str, opening: Callable[[Any], Any]) -> Any:
         raise
     except Exception as error:  # noqa: BLE001 - Java's errors are of many kinds, and may quote the first line of a file
         condition = getattr(error, "getCondition", lambda: None)() or type(error).__name__
-    raise DataError(f"Spark cannot open {shown(where)} ({condition}); check the name, the files and their types")
+    raise DataError(
+        f"Spark cannot open {redact_address(where)} ({condition}); check the name, the files and their types"
+    )
 
 
 def _of_path(spark: Any, where: str, schema: Schema) -> Any:
@@ -63,7 +65,9 @@ def _of_path(spark: Any, where: str, schema: Schema) -> Any:
     kinds = {_suffix(path) == ".parquet" for path in paths}
     if len(kinds) != 1:
         what = "mixes CSV and Parquet files; put one kind into a folder"
-        raise DataError(f"{shown(where)} {what if kinds else 'holds no .parquet, .csv or .tsv file; check the path'}")
+        raise DataError(
+            f"{redact_address(where)} {what if kinds else 'holds no .parquet, .csv or .tsv file; check the path'}"
+        )
     return _of_parquet(spark, paths) if kinds == {True} else _of_csv(spark, paths, schema)
 
 

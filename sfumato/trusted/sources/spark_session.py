@@ -82,7 +82,7 @@ def check_workers(spark: Any) -> None:
         return
     mine = (python_version(), __version__)
     try:
-        told = collected(mapped(spark.range(0, 1, 1, 1), versions, VERSIONS)).to_pylist()
+        told = collect(map_batches(spark.range(0, 1, 1, 1), versions, VERSIONS)).to_pylist()
         theirs = [(one["python"], one["sfumato"]) for one in told]
         found = "run " + " and ".join("Python {} with sfumato {}".format(*one) for one in theirs)
     except Exception as error:  # noqa: BLE001 - whatever it is, the cure is the same
@@ -95,7 +95,9 @@ def check_workers(spark: Any) -> None:
     _AGREED.add(spark)
 
 
-def mapped(frame: Any, work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], layout: pa.Schema) -> Any:
+def map_batches(
+    frame: Any, work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], layout: pa.Schema
+) -> Any:
     """The frame that `work` makes of the batches of each part of a frame."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -103,7 +105,7 @@ def mapped(frame: Any, work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Re
         return frame.mapInArrow(work, from_arrow_schema(layout))
 
 
-def collected(frame: Any) -> pa.Table:
+def collect(frame: Any) -> pa.Table:
     """All rows of a frame. Ctrl-C cancels the job, and comes through: pyspark hides it behind the job's own error."""
     try:
         with silent():

@@ -44,27 +44,27 @@ def quietly(work: Callable[P, Records]) -> Callable[P, Records]:
 
 
 @quietly
-def summed(statistic: str, read: Reading, records: Records) -> Records:
+def sum_records(statistic: str, read: Reading, records: Records) -> Records:
     """The sum of a statistic over one part of a frame, in pieces. A part without records has zeros."""
     total = sum_of(_statistic(statistic), [map(read, records)], threads=1)
     yield _pieces({place: total[place * PIECE :][:PIECE] for place in range(-(-len(total) // PIECE))})
 
 
 @quietly
-def merged(pieces: Records) -> Records:
+def merge_pieces(pieces: Records) -> Records:
     """The pieces of several parts, added up."""
-    yield _pieces(added_up(pieces))
+    yield _pieces(add_pieces(pieces))
 
 
 @quietly
-def encoded(read: Reading, records: Records) -> Records:
+def encode_records(read: Reading, records: Records) -> Records:
     """The codes of every record."""
     for batch in map(read, records):
         yield pa.record_batch([*map(pa.array, batch.codes.values())], schema=codes_layout(len(batch.codes)))
 
 
 @quietly
-def drawn(schema: str, key: bytes, records: Records) -> Records:
+def draw_tickets(schema: str, key: bytes, records: Records) -> Records:
     """The tickets of all records that may count for their persons: see `contribution_bounding`."""
     bounding = _bounding(schema, key)
     for batch in records:
@@ -111,7 +111,7 @@ def ticket_layout(tickets: pa.Schema) -> pa.Schema:
     return pa.schema([(column.name, pa.binary() if column.name == "person" else column.type) for column in wanted])
 
 
-def added_up(pieces: Iterable[pa.RecordBatch]) -> dict[int, IntArray]:
+def add_pieces(pieces: Iterable[pa.RecordBatch]) -> dict[int, IntArray]:
     """The sum of the pieces at each place."""
     sums: dict[int, IntArray] = {}
     for batch in pieces:

@@ -50,7 +50,7 @@ def driver(module: str) -> Any:
         raise DataError(f"{library} is not installed; run: pip install 'sfumato[sql]'") from None
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A name as SQL writes it, whatever letters it has."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -59,7 +59,7 @@ def rows_of_table(table: str) -> str:
     """The rows of `table`, `schema.table` or `"a name with a . in it"`, as SQL. Names are taken as they are stored."""
     if not re.fullmatch(rf"(?:{_NAME})(?:\.(?:{_NAME}))*", table):
         raise RequestError(f'table: {table!r} is no name; write table or schema.table, with "" around odd names')
-    return ".".join(name if name.startswith('"') else quoted(name) for name in re.findall(_NAME, table))
+    return ".".join(name if name.startswith('"') else quote(name) for name in re.findall(_NAME, table))
 
 
 def rows_of_query(query: str) -> str:

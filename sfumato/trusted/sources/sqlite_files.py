@@ -14,7 +14,7 @@ import pyarrow as pa
 from sfumato.trusted.encoding.cells import cells_of
 from sfumato.trusted.encoding.objects import id_of_object
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE
-from sfumato.trusted.sources.sql import header, quoted, select
+from sfumato.trusted.sources.sql import header, quote, select
 
 
 class SQLite:
@@ -39,7 +39,7 @@ class SQLite:
 
     def read(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """See `Connection`."""
-        with closing(self._connection.execute(select([quoted(name) for name in names], self._rows))) as cursor:
+        with closing(self._connection.execute(select([quote(name) for name in names], self._rows))) as cursor:
             while rows := cursor.fetchmany(ROWS_AT_ONCE):
                 columns = map(self._column, names, zip(*rows, strict=True))
                 yield pa.RecordBatch.from_arrays(list(columns), list(names))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.encoding.scratch import room
+from sfumato.trusted.encoding.scratch import scratch_array
 from sfumato.trusted.feature_maps.grid import Grid, grids_follow
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics.statistic import Block, register
@@ -106,7 +106,7 @@ class Cells:
             if not names:
                 yield cells[last]
                 continue
-            numbers = np.multiply(number, self.grids[last].size, out=room(len(number), number.dtype))
+            numbers = np.multiply(number, self.grids[last].size, out=scratch_array(len(number), number.dtype))
             numbers += cells[last]
             yield numbers
 

@@ -12,7 +12,7 @@ from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.feature_maps.centred_projection import CentredProjection
-from sfumato.trusted.feature_maps.clipping import clipped
+from sfumato.trusted.feature_maps.clipping import clip_to_ball
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics.statistic import Block, register
 
@@ -92,7 +92,7 @@ class ClippedSums:
             member = np.equal.outer(np.arange(self._classes), classes).astype(np.float64)
             counts += np.bincount(classes, minlength=self._classes)
             # whole numbers of at most 2**22 each, 2**22 of them: the product is exact
-            sums += (member @ clipped(z, self.radius, UNIT).T).astype(np.int64)
+            sums += (member @ clip_to_ball(z, self.radius, UNIT).T).astype(np.int64)
         return np.concatenate((counts, sums.ravel())) if self.count_weight else sums.ravel()
 
     def split(self, values: FloatArray | IntArray) -> Sums:

@@ -11,7 +11,7 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.centred_projection import CentredProjection
-from sfumato.trusted.feature_maps.clipping import clipped
+from sfumato.trusted.feature_maps.clipping import clip_to_ball
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics.statistic import Block, register
 
@@ -84,7 +84,7 @@ class Scatter:
         width = self.view.width
         totals = np.zeros((self.groups, width, width), dtype=np.int64)
         for z, classes in self.view.parts(batch):
-            v = clipped(z, self.radius, LENGTH)
+            v = clip_to_ball(z, self.radius, LENGTH)
             for group, total in enumerate(totals):
                 mine = v[:, classes == group] if self.apart else v
                 total += (mine @ mine.T).astype(np.int64)

@@ -13,7 +13,7 @@ from sfumato.trusted.encoding import Codes, NumericCodec
 from sfumato.trusted.feature_maps import Grid
 
 
-class Tuning(TuningConstants, room="counts.grids"):
+class Tuning(TuningConstants, group="counts.grids"):
     """See `sfumato.fitting.tuning`."""
 
     one_cell_each = 128  # a range of whole numbers up to this long has a cell for each

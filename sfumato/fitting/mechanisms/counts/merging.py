@@ -13,7 +13,7 @@ from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray, IntArray
 
 
-class Tuning(TuningConstants, room="counts.merging"):
+class Tuning(TuningConstants, group="counts.merging"):
     """See `sfumato.fitting.tuning`."""
 
     level = 0.99  # two cells count as different if chance alone would make them this different in one case of a hundred

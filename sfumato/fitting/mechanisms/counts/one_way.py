@@ -18,7 +18,7 @@ from sfumato.trusted.measurement import CuratorLike
 from sfumato.trusted.statistics import Cells
 
 
-class Tuning(TuningConstants, room="counts.one_way"):
+class Tuning(TuningConstants, group="counts.one_way"):
     """See `sfumato.fitting.tuning`."""
 
     fewest = 1.0  # records that every class is given at least
@@ -97,14 +97,14 @@ class OneWays:
         return float(self.totals.sum())
 
 
-def cut_target(door: CuratorLike, plan: CountsPlan) -> Classes:
+def cut_target(curator: CuratorLike, plan: CountsPlan) -> Classes:
     """The classes of the target; a numeric one is cut, by its noisy histogram, into parts of about equal count."""
     if plan.target is None:
         return Classes(np.zeros(1, dtype=np.int64), np.ones(1))
     grid = plan.grids[plan.target]
     if plan.mu_target is None:
         return Classes(np.arange(grid.size), np.ones(grid.size))
-    measured = door.measure(Cells(((plan.target,),), {plan.target: grid}, plan.target), plan.mu_target)
+    measured = curator.measure(Cells(((plan.target,),), {plan.target: grid}, plan.target), plan.mu_target)
     missing = int(plan.codes[plan.target].missing is not None)
     values = measured.values.astype(float)
     counts = project(values, max(values.sum(), Tuning.fewest))
@@ -120,15 +120,15 @@ def _equal_parts(counts: FloatArray) -> IntArray:
     return np.unique(part, return_inverse=True)[1]
 
 
-def measure_one_way(door: CuratorLike, plan: CountsPlan, classes: Classes) -> OneWays:
+def measure_one_way(curator: CuratorLike, plan: CountsPlan, classes: Classes) -> OneWays:
     """The table of every column by class; a table without features counts the classes alone."""
     grids = dict(plan.grids)
     tables: list[tuple[str, ...]] = [(name,) for name in plan.features]
     if plan.target is not None:
-        grids[plan.target] = plan.grids[plan.target].merged(classes.groups)
+        grids[plan.target] = plan.grids[plan.target].merge(classes.groups)
         tables = [(*table, plan.target) for table in tables] or [(plan.target,)]
     one_way = Cells(tuple(tables), grids, plan.target)
-    measured = door.measure(one_way, plan.mu_one_way)
+    measured = curator.measure(one_way, plan.mu_one_way)
     values = [table.reshape(-1, classes.count) for table in one_way.split(measured.values.astype(float)).values()]
     totals, variance = class_totals(values)
     columns = {

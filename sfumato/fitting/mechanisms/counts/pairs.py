@@ -22,7 +22,7 @@ from sfumato.trusted.statistics import Cells
 # noise, more only if it holds four
 
 
-class Tuning(TuningConstants, room="counts.pairs"):
+class Tuning(TuningConstants, group="counts.pairs"):
     """See `sfumato.fitting.tuning`."""
 
     fewest_levels = 3
@@ -52,7 +52,7 @@ class PairTables:
         return 1 / float(np.mean([1 / sigma for sigma in self.sigma.values()]))
 
 
-def measure_pairs(door: CuratorLike, plan: CountsPlan, one_way: OneWays) -> PairTables | None:
+def measure_pairs(curator: CuratorLike, plan: CountsPlan, one_way: OneWays) -> PairTables | None:
     """All pairs, or the heaviest of very many, on cells as fine as the noise allows."""
     if plan.mu_pairs is None:
         return None
@@ -62,13 +62,13 @@ def measure_pairs(door: CuratorLike, plan: CountsPlan, one_way: OneWays) -> Pair
     paired = len(set(itertools.chain(*weights)))
     levels = _levels(one_way.size, typical, paired, len(weights), one_way.classes.count)
     coarse = {name: _coarse(column, levels) for name, column in one_way.columns.items()}
-    grids = {name: column.grid.merged(coarse[name][column.groups]) for name, column in one_way.columns.items()}
+    grids = {name: column.grid.merge(coarse[name][column.groups]) for name, column in one_way.columns.items()}
     head: tuple[str, ...] = ()
     if plan.target is not None:
         head = (plan.target,)
-        grids[plan.target] = plan.grids[plan.target].merged(one_way.classes.groups)
+        grids[plan.target] = plan.grids[plan.target].merge(one_way.classes.groups)
     asked = Cells(tuple((*head, *pair) for pair in weights), grids, plan.target, tuple(weights.values()))
-    measured = door.measure(asked, plan.mu_pairs)
+    measured = curator.measure(asked, plan.mu_pairs)
     split = asked.split(measured.values.astype(float)).values()
     tables = {pair: table.reshape(-1, *table.shape[-2:]) for pair, table in zip(weights, split, strict=True)}
     return PairTables(coarse, grids, tables, {pair: measured.sigma / weight for pair, weight in weights.items()})

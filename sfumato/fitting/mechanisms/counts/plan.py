@@ -16,7 +16,7 @@ from sfumato.trusted.schema import Schema
 MOST_CELLS = 10_000_000
 
 
-class Tuning(TuningConstants, room="counts.plan"):
+class Tuning(TuningConstants, group="counts.plan"):
     """See `sfumato.fitting.tuning`."""
 
     target_classes = 6  # into which a numeric target is cut

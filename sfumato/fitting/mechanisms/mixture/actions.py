@@ -18,7 +18,7 @@ from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import NumericCodec
 
 
-class Tuning(TuningConstants, room="mixture.actions"):
+class Tuning(TuningConstants, group="mixture.actions"):
     """See `sfumato.fitting.tuning`."""
 
     stream = 500_000  # of the public chance, apart from those of the rounds

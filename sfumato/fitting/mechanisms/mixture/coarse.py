@@ -15,7 +15,7 @@ from sfumato.trusted.feature_maps import FourierFeatures
 from sfumato.trusted.feature_maps.bounded_map import UNIT
 
 
-class Tuning(TuningConstants, room="mixture.coarse"):
+class Tuning(TuningConstants, group="mixture.coarse"):
     """See `sfumato.fitting.tuning`."""
 
     widest = 0.25  # of a class, as a share of the range

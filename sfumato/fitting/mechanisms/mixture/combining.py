@@ -62,7 +62,7 @@ def bias(before: Estimate, centre: FloatArray, root: FloatArray, moments: ShellM
     return float(excess), float(np.sqrt(0.5 * d * mean**2 + (pairs - 1) / 8 * shape**2 + trace**2 / 8))
 
 
-def combined(before: Estimate, centre: FloatArray, root: FloatArray, moments: ShellMoments) -> Estimate:
+def combine_estimates(before: Estimate, centre: FloatArray, root: FloatArray, moments: ShellMoments) -> Estimate:
     """The estimate moved towards the shells, separately in mean, shape and level."""
     d, old = len(before.mean), before.variances
     off = _difference(before, centre, root, moments)

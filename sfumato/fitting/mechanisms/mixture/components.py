@@ -9,7 +9,7 @@ from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray
 
 
-class Tuning(TuningConstants, room="mixture.components"):
+class Tuning(TuningConstants, group="mixture.components"):
     """See `sfumato.fitting.tuning`."""
 
     most_components = 10  # that are tried where their number is not given
@@ -46,7 +46,7 @@ def find_components(
     best: tuple[float, list[Component]] = (np.inf, [])
     for k in tried:
         filled = _filled(centres, counts, noise, side, k)
-        found = fitted(filled, k, rng)[1]
+        found = fit_components(filled, k, rng)[1]
         expected = total * _share_of_boxes(centres, found, filled.inside)
         variance = noise**2 + expected + (Tuning.rough * expected) ** 2
         misfit = float(((counts - expected) ** 2 / variance).sum())
@@ -67,7 +67,7 @@ def _filled(centres: FloatArray, counts: FloatArray, noise: float, side: float, 
     return Filled(centres[on], np.maximum(counts[on], 1e-6), side**2 / 12)
 
 
-def fitted(filled: Filled, number: int, rng: PublicRng) -> tuple[float, list[Component]]:
+def fit_components(filled: Filled, number: int, rng: PublicRng) -> tuple[float, list[Component]]:
     """Expectation and maximisation from several starts, the likeliest ones to the end; the mean log-likelihood too."""
     short = [_maximised(filled, _start(filled, number, rng), Tuning.short) for _ in range(Tuning.starts)]
     likeliest = sorted(short, key=lambda one: -one[0])[: Tuning.finalists]

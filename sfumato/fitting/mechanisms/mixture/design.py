@@ -45,17 +45,17 @@ def _tables() -> dict[str, list[list[list[float]]]]:
     return tables
 
 
-def designed(kind: Kind, whitening: Whitening, count: float, mu: float) -> Hampel | Lift:
+def build_design(kind: Kind, whitening: Whitening, count: float, mu: float) -> Hampel | Lift:
     """The map for a class of about `count` records that is measured with mu."""
     d = len(whitening.centre)
     level = level_of(count * mu * mu)
     weights = tuple(_tables()[kind][d - 1][level])
-    damping = fitted_damping(kind, d, weights)
+    damping = fit_radial_weight(kind, d, weights)
     return Hampel(whitening, damping, *weights) if kind == "hampel" else Lift(whitening, damping, weights[0])
 
 
 @cache
-def fitted_damping(kind: Kind, d: int, weights: tuple[float, ...]) -> RadialWeight:
+def fit_radial_weight(kind: Kind, d: int, weights: tuple[float, ...]) -> RadialWeight:
     """The sum of exponentials nearest to the hard clip, scaled so that it stays below the clip.
 
     Up to t = 3000 d: what lies beyond is clipped by the map itself.

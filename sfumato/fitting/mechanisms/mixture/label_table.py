@@ -27,7 +27,7 @@ from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 from sfumato.trusted.measurement import CuratorLike
 
 
-class Tuning(TuningConstants, room="mixture.label_table"):
+class Tuning(TuningConstants, group="mixture.label_table"):
     """See `sfumato.fitting.tuning`."""
 
     records_per_leaf = 10.0  # noise deviations that half a leaf must hold
@@ -52,7 +52,7 @@ class _Counts(NamedTuple):
 
 
 def release_label_table(
-    door: CuratorLike,
+    curator: CuratorLike,
     features: Batch,
     plan: MixturePlan,
     target: str,
@@ -65,14 +65,14 @@ def release_label_table(
     rng = public_rng(Tuning.stream)
     places = plan.places(features) if features.rows else np.full((len(scales), 1), 2.0 ** (PLACE_BITS - 1))
     records = places.T * 2.0**-PLACE_BITS
-    questions = Questions(door, plan.places, ByTarget(target, plan.classes), plan.adjacency)
+    questions = Questions(curator, plan.places, ByTarget(target, plan.classes), plan.adjacency)
     rule = rule_of_records(records, plan.classes, rng)
     smallest = max(Tuning.records_per_leaf * questions.unit / mu, Tuning.fewest_in_leaf)
     leaves = grown_leaves(places, rule, rule(Batch(len(records), {}), places), smallest)
     progress("measuring counts of labels, with noise")
     asked, values, noise = questions.ask([leaves] * plan.classes, mu)
     seen = asked.maps[0]
-    assert isinstance(seen, Leaves)  # noqa: S101 - the door answers what it was asked
+    assert isinstance(seen, Leaves)  # noqa: S101 - the curator answers what it was asked
     progress("estimating the labels of the public records")
     leaf = seen.leaf(places)
     table = np.stack([value[:, 0] for value in values], axis=1)
@@ -98,11 +98,11 @@ def _model(
 ) -> GaussianMixture:
     """The model of the guesses; draws are guesses under counts with fresh noise of the same size."""
     classes, rng = counts.table.shape[1], public_rng(Tuning.stream + 1)
-    guesses = guessed(records, counts, _started(counts, records.shape[1])[counts.leaf], Tuning.guesses)
+    guesses = guess_labels(records, counts, _started(counts, records.shape[1])[counts.leaf], Tuning.guesses)
     drawn = []
     for _ in range(Tuning.draws):
         other = counts._replace(table=counts.table + counts.noise * rng.standard_normal(counts.table.shape))
-        drawn.append(_moments(records, guessed(records, other, guesses, Tuning.drawn_guesses)))
+        drawn.append(_moments(records, guess_labels(records, other, guesses, Tuning.drawn_guesses)))
     number, means, covs = _moments(records, guesses)
     number = np.maximum(number, 0.5)
     gaussians = Gaussians(np.arange(classes), number / number.sum(), means, covs)
@@ -127,7 +127,7 @@ def _started(counts: _Counts, columns: int) -> FloatArray:
     leaves, classes = counts.table.shape
     price = np.log(leaves * classes) + 1
     start = np.array(
-        [explained(row, total, counts.noise, price) for row, total in zip(counts.table, counts.records, strict=True)]
+        [explain_row(row, total, counts.noise, price) for row, total in zip(counts.table, counts.records, strict=True)]
     )
     for k in range(classes):
         if start[:, k].sum() < columns + 2:
@@ -139,7 +139,7 @@ def _started(counts: _Counts, columns: int) -> FloatArray:
     return shares
 
 
-def explained(row: FloatArray, total: float, noise: float, price: float) -> FloatArray:
+def explain_row(row: FloatArray, total: float, noise: float, price: float) -> FloatArray:
     """The likeliest counts of a leaf that add up to its records: least squares, and a price for every label."""
     order, best, found = np.argsort(-row), np.inf, np.zeros(len(row))
     for size in range(1, len(row) + 1):
@@ -155,7 +155,7 @@ def explained(row: FloatArray, total: float, noise: float, price: float) -> Floa
     return found
 
 
-def guessed(records: FloatArray, counts: _Counts, guesses: FloatArray, steps: int) -> FloatArray:
+def guess_labels(records: FloatArray, counts: _Counts, guesses: FloatArray, steps: int) -> FloatArray:
     """Probabilities of the labels of records, from a start: the dual of the problem by Newton's steps, and a refit."""
     pull = np.zeros(counts.table.shape)
     for _ in range(steps):

@@ -15,7 +15,7 @@ from sfumato.trusted.feature_maps import ScaledColumns
 from sfumato.trusted.schema import Schema
 
 
-class Tuning(TuningConstants, room="mixture.plan"):
+class Tuning(TuningConstants, group="mixture.plan"):
     """See `sfumato.fitting.tuning`."""
 
     resolution = 1 / 300  # the least sd of a class that is looked for, as a share of a column's range

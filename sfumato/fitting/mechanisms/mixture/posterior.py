@@ -25,7 +25,7 @@ from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps import Hampel, Lift
 
 
-class Tuning(TuningConstants, room="mixture.posterior"):
+class Tuning(TuningConstants, group="mixture.posterior"):
     """See `sfumato.fitting.tuning`."""
 
     difference = 1e-6  # of the numerical derivatives

@@ -7,7 +7,7 @@ halves stay large enough. The records are public here, so nothing of this is mea
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.fitting.mechanisms.mixture.components import Component, Filled, fitted
+from sfumato.fitting.mechanisms.mixture.components import Component, Filled, fit_components
 from sfumato.fitting.mechanisms.mixture.rules import rule_of
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.public_rng import PublicRng
@@ -18,7 +18,7 @@ from sfumato.trusted.feature_maps.leaves import DIRECTION_BITS
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 
 
-class Tuning(TuningConstants, room="mixture.public_tree"):
+class Tuning(TuningConstants, group="mixture.public_tree"):
     """See `sfumato.fitting.tuning`."""
 
     most_rows = 4000  # to which the mixture is fitted: a bound on time
@@ -42,7 +42,7 @@ def rule_of_records(records: FloatArray, classes: int, rng: PublicRng) -> ByRule
     best, worse = np.inf, 0
     found: list[Component] = []
     for number in range(classes, Tuning.most_times * classes + 1):
-        likelihood, components = fitted(filled, number, rng)
+        likelihood, components = fit_components(filled, number, rng)
         bic = -2 * likelihood * len(few) + size * number * np.log(len(few))
         best, worse, found = (bic, 0, components) if bic < best else (best, worse + 1, found)
         if worse == 2:

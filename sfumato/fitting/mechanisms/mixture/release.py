@@ -29,19 +29,19 @@ from sfumato.trusted.measurement import CuratorLike, Measurement
 from sfumato.trusted.schema import Schema
 
 
-def release_mixture(door: CuratorLike, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
+def release_mixture(curator: CuratorLike, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
     """Measure every class, round by round, and fit its Gaussian."""
     scales = plan.places.scales
     if plan.target is None and plan.search is not None:
-        found = release_unlabelled(door, plan, plan.search, scales, progress)
+        found = release_unlabelled(curator, plan, plan.search, scales, progress)
         return replace(found, settings={"components": plan.search.components})
     assert plan.target is not None  # noqa: S101 - a plan without a target has a search
     if plan.labels is not None:
-        features = door.features(plan.places.names)
-        return release_label_table(door, features, plan, plan.target, plan.labels, scales, progress)
+        features = curator.features(plan.places.names)
+        return release_label_table(curator, features, plan, plan.target, plan.labels, scales, progress)
     progress("measuring location and spread of each class, with noise")
     parting = ByTarget(plan.target, plan.classes)
-    states = measure_classes(Questions(door, plan.places, parting, plan.adjacency), plan.rounds)
+    states = measure_classes(Questions(curator, plan.places, parting, plan.adjacency), plan.rounds)
     progress("fitting a Gaussian to the noisy sums of each class")
     return model_of(states, scales, plan.target)
 
@@ -76,9 +76,9 @@ class MixtureMechanism(Mechanism):
         """See `Mechanism`."""
         return MixturePlan.from_dict(content, schema, adjacency)
 
-    def release(self, door: CuratorLike, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
+    def release(self, curator: CuratorLike, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
         """See `Mechanism`."""
-        return release_mixture(door, plan, progress)
+        return release_mixture(curator, plan, progress)
 
     def refit(
         self, measurements: Measurements, plan: MixturePlan, settings: Mapping[str, Any], features: Batch | None = None

@@ -12,8 +12,8 @@ from typing import assert_never
 import numpy as np
 
 from sfumato.fitting.mechanisms.mixture.coarse import CoarsePosterior
-from sfumato.fitting.mechanisms.mixture.combining import Estimate, bias, combined
-from sfumato.fitting.mechanisms.mixture.design import Kind, designed
+from sfumato.fitting.mechanisms.mixture.combining import Estimate, bias, combine_estimates
+from sfumato.fitting.mechanisms.mixture.design import Kind, build_design
 from sfumato.fitting.mechanisms.mixture.plan import Rounds
 from sfumato.fitting.mechanisms.mixture.plan import Tuning as Planning
 from sfumato.fitting.mechanisms.mixture.posterior import ClassPosterior, Prior, Score
@@ -29,7 +29,7 @@ from sfumato.trusted.measurement import CuratorLike, Measurement
 from sfumato.trusted.statistics import ClassSums
 
 
-class Tuning(TuningConstants, room="mixture.rounds"):
+class Tuning(TuningConstants, group="mixture.rounds"):
     """See `sfumato.fitting.tuning`."""
 
     least_sd = 2.0**-24  # of a whitening: finer than the steps of a scale
@@ -64,7 +64,7 @@ class ClassState:
 class Questions:
     """Who asks what: the columns, what parts the classes, and the sensitivity of a question in a record's norm."""
 
-    door: CuratorLike
+    curator: CuratorLike
     places: ScaledColumns
     parting: Partition
     adjacency: Adjacency
@@ -80,15 +80,15 @@ class Questions:
             case _:
                 assert_never(self.adjacency)
 
-    def parted(self, parting: Partition) -> "Questions":
+    def partition(self, parting: Partition) -> "Questions":
         """The same with other classes."""
         return replace(self, parting=parting)
 
     def ask(self, maps: Sequence[BoundedMap], mu: float) -> tuple[ClassSums, list[FloatArray], float]:
         """The sums of every class in units of a record's norm, with the sd of their noise."""
-        answer: Measurement = self.door.measure(ClassSums(self.places, self.parting, tuple(maps)), mu)
+        answer: Measurement = self.curator.measure(ClassSums(self.places, self.parting, tuple(maps)), mu)
         asked = answer.statistic
-        assert isinstance(asked, ClassSums)  # noqa: S101 - the door answers what it was asked
+        assert isinstance(asked, ClassSums)  # noqa: S101 - the curator answers what it was asked
         return asked, asked.split(answer.values), answer.sigma / UNIT
 
 
@@ -144,7 +144,7 @@ def _next_map(questions: Questions, rounds: Rounds, state: ClassState, k: int, t
     values, vectors = np.linalg.eigh(scale)
     inverse = (vectors / np.sqrt(np.maximum(values, Tuning.least_sd**2))) @ vectors.T
     kind: Kind = "lift" if questions.adjacency == Adjacency.REPLACE else "hampel"
-    return designed(kind, Whitening.of(inverse, centre), posterior.count, 1 / deviation)
+    return build_design(kind, Whitening.of(inverse, centre), posterior.count, 1 / deviation)
 
 
 def _shell_whitening(centre: FloatArray, scale: FloatArray) -> Whitening:
@@ -165,4 +165,4 @@ def _take_shells(
         clear = excess > Tuning.clearly * sd or moments.excess > Tuning.clearly
         if not (clear and excess > Tuning.worth * shell_risk(one, left, state.posterior.count)):
             return
-    state.best, state.moments, state.seen_through = combined(before, centre, root, moments), moments, one
+    state.best, state.moments, state.seen_through = combine_estimates(before, centre, root, moments), moments, one

@@ -11,7 +11,7 @@ from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.feature_maps import Boxes, ByRule, Whitening
 
 
-class Tuning(TuningConstants, room="mixture.rules"):
+class Tuning(TuningConstants, group="mixture.rules"):
     """See `sfumato.fitting.tuning`."""
 
     least_sd = 2.0**-24

@@ -16,7 +16,7 @@ from sfumato.trusted.arrays import FloatArray
 Surprise = Callable[[FloatArray], FloatArray]  # minus the log density of each row, up to a constant
 
 
-class Tuning(TuningConstants, room="mixture.sampling"):
+class Tuning(TuningConstants, group="mixture.sampling"):
     """See `sfumato.fitting.tuning`."""
 
     few_parameters = 40  # up to here importance sampling serves

@@ -11,14 +11,14 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.stats import chi2
 
-from sfumato.fitting.mechanisms.mixture.shrinkage import filtered, shrink_matrix, shrink_vector
+from sfumato.fitting.mechanisms.mixture.shrinkage import filter_noise, shrink_matrix, shrink_vector
 from sfumato.fitting.mechanisms.mixture.symmetric import smat
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.feature_maps import Shells
 
 
-class Tuning(TuningConstants, room="mixture.shell_moments"):
+class Tuning(TuningConstants, group="mixture.shell_moments"):
     """See `sfumato.fitting.tuning`."""
 
     typical = 1.35  # t of a record of an outer shell, in units of the shell's inner edge
@@ -121,7 +121,7 @@ def read_shells(one: Shells, value: FloatArray, deviation: float, count: float, 
 
 
 def _doubt(one: Shells, raw: _Raw, shells: int, total: float, level: float) -> Variances:
-    """The variances of sums over some shells as they came out of the door."""
+    """The variances of sums over some shells as they came out of the curator."""
     edges = np.array(one.edges[:shells])
     first = float((raw.noise**2 * edges / (2 * one.g)).sum()) / total**2 / level
     second = float(((raw.noise * edges) ** 2).sum()) / total**2 / level**2
@@ -173,7 +173,7 @@ def _shapes(raw: _Raw, on: IntArray, spreads: FloatArray, edges: FloatArray, bey
     traceless = raw.second[on] - (raw.spread[on] / d)[:, None, None] * np.eye(d)
     weights = spreads.copy()
     weights[-1] += beyond
-    found, noise = filtered(
+    found, noise = filter_noise(
         traceless / spreads[:, None, None], (raw.noise * edges / spreads) ** 2, weights, shrink_matrix
     )
     values, vectors = np.linalg.eigh(found + np.eye(d) / d)
@@ -190,7 +190,7 @@ def _directions(
     weights = radius.copy()
     weights[-1] += beyond
     variances = raw.noise**2 * edges / (2 * one.g) / radius**2
-    found, noise = filtered(raw.first[on] / radius[:, None], variances, weights, shrink_vector)
+    found, noise = filter_noise(raw.first[on] / radius[:, None], variances, weights, shrink_vector)
     return found / np.maximum(1.0, np.linalg.norm(found, axis=1) / 0.98)[:, None], noise
 
 

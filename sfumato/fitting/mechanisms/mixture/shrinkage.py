@@ -47,7 +47,7 @@ def towards(move: FloatArray, before: float, now: float, shrink: Shrink) -> tupl
     return followed, (1 - gain) ** 2 * before + gain**2 * now, gain
 
 
-def filtered(
+def filter_noise(
     observed: FloatArray, variances: FloatArray, weights: FloatArray, shrink: Shrink
 ) -> tuple[FloatArray, float]:
     """Shells from the inside out, each followed from the one before as far as noise allows.

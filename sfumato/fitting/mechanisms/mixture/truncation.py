@@ -13,7 +13,7 @@ from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps import ByRule
 
 
-class Tuning(TuningConstants, room="mixture.truncation"):
+class Tuning(TuningConstants, group="mixture.truncation"):
     """See `sfumato.fitting.tuning`."""
 
     draws = 20_000

@@ -29,7 +29,7 @@ from sfumato.trusted.feature_maps import Boxes, ByRule, Shells, Whitening
 from sfumato.trusted.measurement import CuratorLike
 
 
-class Tuning(TuningConstants, room="mixture.unlabelled"):
+class Tuning(TuningConstants, group="mixture.unlabelled"):
     """See `sfumato.fitting.tuning`."""
 
     axes = 3  # along which boxes are cut, at most
@@ -43,7 +43,7 @@ class Tuning(TuningConstants, room="mixture.unlabelled"):
 
 
 def release_unlabelled(
-    door: CuratorLike,
+    curator: CuratorLike,
     plan: MixturePlan,
     search: Search,
     scales: Mapping[str, NumericCodec],
@@ -51,14 +51,14 @@ def release_unlabelled(
 ) -> GaussianMixture:
     """Find the components, measure them, and measure them again with each record where it belongs."""
     alone = ByRule((Whitening.of(np.eye(len(scales)), np.full(len(scales), 0.5)),), (0.0,))
-    questions = Questions(door, plan.places, alone, plan.adjacency)
+    questions = Questions(curator, plan.places, alone, plan.adjacency)
     progress("measuring where components lie, with noise")
     rule = _found(questions, search)
     progress(f"measuring {rule.size} components")
-    first = model_of(measure_classes(questions.parted(rule), search.first), scales, None)
+    first = model_of(measure_classes(questions.partition(rule), search.first), scales, None)
     rule = rule_of(first.actions["mixture"])
     progress("measuring each component, with noise")
-    second = questions.parted(rule)
+    second = questions.partition(rule)
     return uncut(model_of(measure_classes(second, plan.rounds, Tuning.second), scales, None), rule)
 
 
@@ -68,7 +68,7 @@ def _found(questions: Questions, search: Search) -> ByRule:
     boxes = _boxes(questions, prior, search)
     asked, values, noise = questions.ask([boxes], search.boxes)
     seen = asked.maps[0]
-    assert isinstance(seen, Boxes)  # noqa: S101 - the door answers what it was asked
+    assert isinstance(seen, Boxes)  # noqa: S101 - the curator answers what it was asked
     side, rng = 2 * seen.reach / seen.cells, public_rng(Tuning.stream)
     components = find_components(seen.centres, values[0][:, 0], noise, side, search.components, rng)
     return rule_of_boxes(components, seen)
@@ -79,7 +79,7 @@ def _boxes(questions: Questions, prior: Prior, search: Search) -> Boxes:
     around = Whitening.of(np.diag(np.exp(-prior.log_sd)), prior.mean)
     asked, values, noise = questions.ask([Shells.of(around)], search.shells)
     seen = asked.maps[0]
-    assert isinstance(seen, Shells)  # noqa: S101 - the door answers what it was asked
+    assert isinstance(seen, Shells)  # noqa: S101 - the curator answers what it was asked
     moments = read_shells(seen, values[0], noise, prior.count, prior.count_sd)
     matrix, centre = _principal(seen.whitening, moments.mean, moments.cov)
     axes = min(Tuning.axes, len(matrix))

@@ -20,7 +20,7 @@ from sfumato.trusted.measurement import CuratorLike
 from sfumato.trusted.statistics import Slices
 
 
-class Tuning(TuningConstants, room="slices.directions"):
+class Tuning(TuningConstants, group="slices.directions"):
     """See `sfumato.fitting.tuning`."""
 
     directions = 32
@@ -48,15 +48,15 @@ class AlongDirections:
     sigma: float
 
 
-def measure_directions(door: CuratorLike, plan: SlicesPlan, one_way: OneWays) -> AlongDirections | None:
+def measure_directions(curator: CuratorLike, plan: SlicesPlan, one_way: OneWays) -> AlongDirections | None:
     """Ask for them, on bins of about equal count if the columns were independent, as many as the noise allows."""
     if plan.mu_directions is None:
         return None
     columns, target = list(one_way.columns.values()), plan.target
     rng = public_rng(Tuning.stream)
     places = _places(rng, columns)
-    classes = None if target is None else plan.grids[target].merged(one_way.classes.groups)
-    grids = {name: column.grid.merged(column.groups) for name, column in one_way.columns.items()}
+    classes = None if target is None else plan.grids[target].merge(one_way.classes.groups)
+    grids = {name: column.grid.merge(column.groups) for name, column in one_way.columns.items()}
 
     def asked(ends: NDArray[np.int32]) -> Slices:
         return Slices(grids, places, ends, target, classes)
@@ -66,9 +66,9 @@ def measure_directions(door: CuratorLike, plan: SlicesPlan, one_way: OneWays) ->
     bins = _bins(one_way, noise_scale(sensitivity, plan.mu_directions))
     cuts = np.ceil(np.arange(1, bins) * len(drawn) / bins).astype(np.int64)
     drawn.sort(axis=0)
-    measured = door.measure(asked(drawn[cuts].T.astype(np.int32)), plan.mu_directions)
+    measured = curator.measure(asked(drawn[cuts].T.astype(np.int32)), plan.mu_directions)
     answered = measured.statistic
-    assert isinstance(answered, Slices)  # noqa: S101 - the door answers what it was asked, but for last digits
+    assert isinstance(answered, Slices)  # noqa: S101 - the curator answers what it was asked, but for last digits
     return AlongDirections(
         answered.places.astype(np.float64) * Tuning.step,
         answered.ends.astype(np.float64) * Tuning.step,

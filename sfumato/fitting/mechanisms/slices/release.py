@@ -1,7 +1,7 @@
 """`slices`: noisy histograms along public directions, and a generator that is fitted to them.
 
 Anonymize: histograms of the axes, of pairs of axes and along random orthonormal directions, by class of the target,
-come through the door, once.
+come through the curator, once.
 Fit: a generator, by the chi-squared divergence between its slices and theirs. It can be trained for any number
 of epochs, again, or another one instead, by whoever holds the bundle: nothing more is spent.
 """
@@ -28,9 +28,9 @@ from sfumato.trusted.measurement import CuratorLike, Measurement
 from sfumato.trusted.schema import Schema
 
 
-def release_slices(door: CuratorLike, plan: SlicesPlan, progress: Callable[[str], None]) -> TableMixture:
+def release_slices(curator: CuratorLike, plan: SlicesPlan, progress: Callable[[str], None]) -> TableMixture:
     """Measure three times, then fit. After the measurements all is post-processing."""
-    seen = measure_slices(door, plan, progress)
+    seen = measure_slices(curator, plan, progress)
     progress("training a generator on the noisy counts")
     return fit_generator(seen, {})
 
@@ -51,15 +51,15 @@ def read_slices(measurements: tuple[Measurement, ...], plan: SlicesPlan) -> Trai
 
 
 def measure_slices(
-    door: CuratorLike, plan: SlicesPlan, progress: Callable[[str], None] = lambda _: None
+    curator: CuratorLike, plan: SlicesPlan, progress: Callable[[str], None] = lambda _: None
 ) -> TrainingData:
     """All that is asked: the axes, pairs of axes, random directions."""
     progress("measuring single-column counts, with noise")
-    one_way = measure_one_way(door, plan, cut_target(door, plan))
+    one_way = measure_one_way(curator, plan, cut_target(curator, plan))
     progress("measuring two-column counts, with noise")
-    pairs = measure_pairs(door, plan, one_way)
+    pairs = measure_pairs(curator, plan, one_way)
     progress("measuring histograms along random directions, with noise")
-    along = measure_directions(door, plan, one_way)
+    along = measure_directions(curator, plan, one_way)
     return TrainingData(plan, one_way, evidence_of(one_way, pairs, along) if one_way.columns else None, pairs)
 
 
@@ -80,9 +80,9 @@ class SlicesMechanism(Mechanism):
         """See `Mechanism`."""
         return SlicesPlan.from_dict(content, schema, adjacency)
 
-    def release(self, door: CuratorLike, plan: SlicesPlan, progress: Callable[[str], None]) -> TableMixture:
+    def release(self, curator: CuratorLike, plan: SlicesPlan, progress: Callable[[str], None]) -> TableMixture:
         """See `Mechanism`."""
-        return release_slices(door, plan, progress)
+        return release_slices(curator, plan, progress)
 
     def refit(
         self, measurements: Measurements, plan: SlicesPlan, settings: Mapping[str, Any], features: Batch | None = None

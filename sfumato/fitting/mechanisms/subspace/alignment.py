@@ -1,4 +1,4 @@
-"""Pictures set upright: the same questions again, of pictures as they are without their slant and size."""
+"""Pictures aligned: the same questions again, of pictures as they are without their slant and size."""
 
 import math
 
@@ -10,26 +10,26 @@ from sfumato.fitting.mechanisms.subspace.gaussians import (
     MOVE,
     SecondMoment,
     Subspace,
-    measured_box,
-    measured_means,
-    measured_moment,
+    distinguishable_directions,
+    measure_box,
+    measure_means,
+    measure_moment,
     own_kinds,
     own_view,
     subspace_of,
-    told_apart,
 )
-from sfumato.fitting.mechanisms.subspace.latent import in_all_directions, measured_latent
-from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan, UprightShares
-from sfumato.fitting.mechanisms.subspace.spectrum import left_over, signed
-from sfumato.fitting.models.subspace.alignment import UprightModel
+from sfumato.fitting.mechanisms.subspace.latent import in_all_directions, measure_latent
+from sfumato.fitting.mechanisms.subspace.plan import AlignedShares, SubspacePlan
+from sfumato.fitting.mechanisms.subspace.spectrum import estimate_residual, fix_signs
+from sfumato.fitting.models.subspace.alignment import AlignedImageModel
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray
-from sfumato.trusted.feature_maps import Upright
-from sfumato.trusted.feature_maps.alignment import MOVES, Frame, Moves
+from sfumato.trusted.feature_maps import AlignedImages
+from sfumato.trusted.feature_maps.alignment import MOVES, ImageFrame, Moves
 from sfumato.trusted.measurement import CuratorLike
 
 
-class Tuning(TuningConstants, room="subspace.alignment"):
+class Tuning(TuningConstants, group="subspace.alignment"):
     """See `sfumato.fitting.tuning`."""
 
     told_apart = 1.0  # noise of a class covariance along its own directions: pictures are drawn well from noisy ones
@@ -38,7 +38,7 @@ class Tuning(TuningConstants, room="subspace.alignment"):
     most_spread = 1 / 3
 
 
-def frame_of(average: FloatArray, *, still: bool) -> Frame:
+def frame_of(average: FloatArray, *, still: bool) -> ImageFrame:
     """How the ink of the average picture (rows x columns, from 0 to 1) lies. Ink is what differs from the rim."""
     high, wide = average.shape
     rim = np.concatenate((average[0], average[-1], average[:, 0], average[:, -1]))
@@ -53,53 +53,55 @@ def frame_of(average: FloatArray, *, still: bool) -> Frame:
     height = float(np.clip(math.sqrt(yy), Tuning.least_spread * high, Tuning.most_spread * high))
     width = math.sqrt(max(xx - slant * slant * yy, 0.0))
     width = float(np.clip(width, Tuning.least_spread * wide, Tuning.most_spread * wide))
-    return Frame(high, wide, still, dark, x, y, slant, width, height)
+    return ImageFrame(high, wide, still, dark, x, y, slant, width, height)
 
 
-def measured_upright(
-    door: CuratorLike, plan: SubspacePlan, mu: UprightShares, counts: Counts, frame: Frame, paper: float
-) -> UprightModel:
-    """Means and second moment of upright pictures, and of their moves; then each class, pictures and moves together."""
-    upright, pixels = Upright(plan.places, frame), frame.pixels
-    middle = measured_box(door, plan, upright, mu.pilot).middle(counts.total)
-    means = measured_means(door, plan, counts, (upright, middle), (mu.norms, mu.means)).values
-    moment = measured_moment(door, plan, counts, (upright, means), (mu.class_norms, mu.scatter))
+def measure_aligned(
+    curator: CuratorLike, plan: SubspacePlan, mu: AlignedShares, counts: Counts, frame: ImageFrame, paper: float
+) -> AlignedImageModel:
+    """Means and second moment of aligned pictures, and of their moves; then each class, pictures and moves together."""
+    aligned, pixels = AlignedImages(plan.places, frame), frame.pixels
+    middle = measure_box(curator, plan, aligned, mu.pilot).middle(counts.total)
+    means = measure_means(curator, plan, counts, (aligned, middle), (mu.norms, mu.means)).values
+    moment = measure_moment(curator, plan, counts, (aligned, means), (mu.class_norms, mu.scatter))
     inner = SecondMoment(moment.matrix[:pixels, :pixels], moment.noise)
-    shapes = subspace_of(inner, counts, means[:, :pixels], told_apart(counts, mu.class_scatter, Tuning.told_apart))
-    means[:, pixels:], moved = _moves(door, plan, mu, counts, frame)
+    shapes = subspace_of(
+        inner, counts, means[:, :pixels], distinguishable_directions(counts, mu.class_scatter, Tuning.told_apart)
+    )
+    means[:, pixels:], moved = _moves(curator, plan, mu, counts, frame)
     subspace = together(shapes, moved)
-    view = own_view(upright, plan, means, subspace)
+    view = own_view(aligned, plan, means, subspace)
     mus = (mu.latent_norms, mu.latent_means, mu.class_scatter)
-    latent = measured_latent(door, plan, counts, view, own_kinds(subspace), mus)
+    latent = measure_latent(curator, plan, counts, view, own_kinds(subspace), mus)
     latent = in_all_directions(latent, subspace.own, subspace.basis.shape[1])
-    return UprightModel(
+    return AlignedImageModel(
         frame=frame,
         means=means,
         basis=subspace.basis,
         whitening=subspace.whitening,
         centres=latent.centres,
         covs=latent.covariances,
-        residual=left_over(inner.matrix, shapes.basis, inner.noise),
+        residual=estimate_residual(inner.matrix, shapes.basis, inner.noise),
         paper=paper,
     )
 
 
 def _moves(
-    door: CuratorLike, plan: SubspacePlan, mu: UprightShares, counts: Counts, frame: Frame
+    curator: CuratorLike, plan: SubspacePlan, mu: AlignedShares, counts: Counts, frame: ImageFrame
 ) -> tuple[FloatArray, Subspace]:
     """Means of the moves of each class, and all directions of the moves; none if pictures are still.
 
     Beside hundreds of pixels five numbers would drown in the noise, so they are asked by themselves. Most lie near
     none, where their middle is looked for.
     """
-    alone = Upright(plan.places, frame, moves_alone=True)
+    alone = AlignedImages(plan.places, frame, moves_alone=True)
     middle = Moves.none(frame, 1).to_places(frame)[:, 0]
-    means = measured_means(door, plan, counts, (alone, middle), (mu.move_norms, mu.move_means)).values
-    moment = measured_moment(door, plan, counts, (alone, means), (mu.move_class_norms, mu.move_scatter))
+    means = measure_means(curator, plan, counts, (alone, middle), (mu.move_norms, mu.move_means)).values
+    moment = measure_moment(curator, plan, counts, (alone, means), (mu.move_class_norms, mu.move_scatter))
     variances, axes = np.linalg.eigh(moment.matrix)
     deviations = np.sqrt(np.maximum(variances, max(2 * moment.noise, Tuning.least_move)))
     kept = 0 if frame.still else MOVES
-    axes, deviations = signed(axes)[:, :kept], deviations[:kept]
+    axes, deviations = fix_signs(axes)[:, :kept], deviations[:kept]
     return means, Subspace(axes / deviations, axes * deviations, kept, np.full(kept, MOVE))
 
 

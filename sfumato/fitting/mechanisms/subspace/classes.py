@@ -9,7 +9,7 @@ from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray
 
 
-class Tuning(TuningConstants, room="subspace.classes"):
+class Tuning(TuningConstants, group="subspace.classes"):
     """See `sfumato.fitting.tuning`."""
 
     least_variance = 0.05  # along a whitened direction; to what noise may raise it

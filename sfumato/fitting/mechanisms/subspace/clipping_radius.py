@@ -12,7 +12,7 @@ from sfumato.trusted.measurement import CuratorLike
 from sfumato.trusted.statistics import DistanceHistogram
 
 
-class Tuning(TuningConstants, room="subspace.clipping_radius"):
+class Tuning(TuningConstants, group="subspace.clipping_radius"):
     """See `sfumato.fitting.tuning`."""
 
     cells = (6, 96)  # at least and at most; deviations of noise that a cell of an even spread has
@@ -57,7 +57,7 @@ class Spread(NamedTuple):
         cell = min(int(np.searchsorted(below, share * below[-1])), len(below) - 1)
         return self.reach(self._ends[cell])
 
-    def balanced(self, noise: float) -> Reach:
+    def balance(self, noise: float) -> Reach:
         """Of the radius at which the noise of a mean and what pulling back takes off it are least together.
 
         noise   the length of the noise in a mean, for a radius of 1
@@ -89,12 +89,12 @@ def without_noisy_tail(counts: FloatArray, noise: float) -> FloatArray:
     return np.where(np.arange(len(counts)) <= last, counts, 0.0)
 
 
-def measured_spread(
-    door: CuratorLike, view: CentredProjection, adjacency: Adjacency, records: float, mu: float, farthest: float
+def measure_spread(
+    curator: CuratorLike, view: CentredProjection, adjacency: Adjacency, records: float, mu: float, farthest: float
 ) -> Spread:
     """As many cells are counted as stand above their noise if records were spread over them evenly."""
     noise = DistanceHistogram(view, (1.0,)).sensitivity(adjacency) / mu
     cells = int(np.clip(records / (Tuning.above_noise * noise), *Tuning.cells))
     ends = np.linspace(0, farthest, cells + 1)
-    answer = door.measure(DistanceHistogram(view, tuple(ends[1:-1].tolist())), mu)
+    answer = curator.measure(DistanceHistogram(view, tuple(ends[1:-1].tolist())), mu)
     return Spread((ends[:-1] + ends[1:]) / 2, without_noisy_tail(answer.values.astype(np.float64), answer.sigma))

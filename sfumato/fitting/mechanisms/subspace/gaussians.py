@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.fitting.mechanisms.subspace.classes import Counts, Means, shrunk_means
-from sfumato.fitting.mechanisms.subspace.clipping_radius import measured_spread
+from sfumato.fitting.mechanisms.subspace.clipping_radius import measure_spread
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan
 from sfumato.fitting.mechanisms.subspace.spectrum import discriminants, spikes
 from sfumato.fitting.tuning import TuningConstants
@@ -19,7 +19,7 @@ from sfumato.trusted.statistics import ClippedSums, Scatter
 from sfumato.trusted.statistics import scatter as scatters
 
 
-class Tuning(TuningConstants, room="subspace.gaussians"):
+class Tuning(TuningConstants, group="subspace.gaussians"):
     """See `sfumato.fitting.tuning`."""
 
     within = 0.6  # the share of the records within the radius
@@ -60,15 +60,15 @@ class BoxSums(NamedTuple):
         return np.clip(0.5 + self.ways / records, 0, 1)
 
 
-def measured_box(
-    door: CuratorLike, plan: SubspacePlan, coordinates: Coordinates, mu: float, count_weight: float = 0.0
+def measure_box(
+    curator: CuratorLike, plan: SubspacePlan, coordinates: Coordinates, mu: float, count_weight: float = 0.0
 ) -> BoxSums:
     """Of all records; the ball around the middle holds the whole box, so that none is pulled back."""
     radius = math.sqrt(coordinates.size) / 2
     statistic = ClippedSums(
         CentredProjection.of(coordinates, plan.parting, np.full(coordinates.size, 0.5)), radius, count_weight
     )
-    answer = door.measure(statistic, mu)
+    answer = curator.measure(statistic, mu)
     counts, sums = statistic.split(answer.values)
     return BoxSums(counts, radius * sums.sum(axis=0), answer.sigma / UNIT)
 
@@ -84,8 +84,8 @@ def noise_of_a_mean(plan: SubspacePlan, counts: Counts, view: CentredProjection,
     return math.sqrt(view.width) * sigma / float(np.median(counts.each))
 
 
-def measured_means(
-    door: CuratorLike,
+def measure_means(
+    curator: CuratorLike,
     plan: SubspacePlan,
     counts: Counts,
     around: tuple[Coordinates, FloatArray],
@@ -94,18 +94,18 @@ def measured_means(
     """Of each class, from the way of its records from a middle: their distances are asked, then the sums."""
     coordinates, middle = around
     view = CentredProjection.of(coordinates, plan.parting, middle)
-    spread = measured_spread(door, view, plan.adjacency, counts.total, mus[0], _farthest(view))
-    reach = spread.balanced(noise_of_a_mean(plan, counts, view, mus[1]))
+    spread = measure_spread(curator, view, plan.adjacency, counts.total, mus[0], _farthest(view))
+    reach = spread.balance(noise_of_a_mean(plan, counts, view, mus[1]))
     statistic = ClippedSums(view, reach.radius)
-    measurement = door.measure(statistic, mus[1])
+    measurement = curator.measure(statistic, mus[1])
     scale = reach.radius / reach.move / counts.each
     moves = scale[:, None] * statistic.split(measurement.values).sums
     means = shrunk_means(moves, scale * measurement.sigma / UNIT, counts.weights)
     return Means(np.clip(middle + means.values, 0, 1), means.deviations)
 
 
-def measured_moment(
-    door: CuratorLike,
+def measure_moment(
+    curator: CuratorLike,
     plan: SubspacePlan,
     counts: Counts,
     around: tuple[Coordinates, FloatArray],
@@ -113,10 +113,10 @@ def measured_moment(
 ) -> SecondMoment:
     """Around the means of the classes: distances, then the second moment, as often as there is something to spend."""
     view = CentredProjection.of(around[0], plan.parting, around[1])
-    spread = measured_spread(door, view, plan.adjacency, counts.total, mus[0], _farthest(view))
+    spread = measure_spread(curator, view, plan.adjacency, counts.total, mus[0], _farthest(view))
     reach = spread.holding(Tuning.within)
     statistic = Scatter(view, reach.radius, apart=False)
-    answers = [door.measure(statistic, mu) for mu in mus[1:]]
+    answers = [curator.measure(statistic, mu) for mu in mus[1:]]
     weights = np.array([answer.mu**2 for answer in answers])
     weights /= weights.sum()
     matrix = sum(weight * statistic.matrices(answer.values)[0] for weight, answer in zip(weights, answers, strict=True))
@@ -125,7 +125,7 @@ def measured_moment(
     return SecondMoment(scale * matrix, scale * sigma / scatters.UNIT / math.sqrt(2))
 
 
-def told_apart(counts: Counts, mu: float, noise: float) -> float:
+def distinguishable_directions(counts: Counts, mu: float, noise: float) -> float:
     """In how many directions the covariance of a class has no more noise than this, as a share of a variance.
 
     It grows with their number to the power of 1.5.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.fitting.mechanisms.subspace.classes import Counts, shrunk_covariances
-from sfumato.fitting.mechanisms.subspace.clipping_radius import measured_spread
+from sfumato.fitting.mechanisms.subspace.clipping_radius import measure_spread
 from sfumato.fitting.mechanisms.subspace.gaussians import MOVE, SPIKE, noise_of_a_mean
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan
 from sfumato.fitting.tuning import TuningConstants
@@ -18,7 +18,7 @@ from sfumato.trusted.statistics import ClippedSums, Scatter
 from sfumato.trusted.statistics import scatter as scatters
 
 
-class Tuning(TuningConstants, room="subspace.latent"):
+class Tuning(TuningConstants, group="subspace.latent"):
     """See `sfumato.fitting.tuning`."""
 
     farthest = 4.0  # roots of the number of directions
@@ -32,8 +32,8 @@ class Latent(NamedTuple):
     deviations: FloatArray
 
 
-def measured_latent(
-    door: CuratorLike,
+def measure_latent(
+    curator: CuratorLike,
     plan: SubspacePlan,
     counts: Counts,
     view: CentredProjection,
@@ -45,25 +45,25 @@ def measured_latent(
     Its distances are asked first: records that are farther are pulled back, and they say how much that takes away.
     """
     length = math.sqrt(view.width)
-    spread = measured_spread(door, view, plan.adjacency, counts.total, mus[0], Tuning.farthest * length)
-    reach = spread.balanced(noise_of_a_mean(plan, counts, view, mus[1]))
+    spread = measure_spread(curator, view, plan.adjacency, counts.total, mus[0], Tuning.farthest * length)
+    reach = spread.balance(noise_of_a_mean(plan, counts, view, mus[1]))
     sums = ClippedSums(view, reach.radius)
-    first = door.measure(sums, mus[1])
+    first = curator.measure(sums, mus[1])
     scale = reach.radius / reach.move / counts.each
     noise = (scale * first.sigma / UNIT)[:, None]
     centres = scale[:, None] * sums.split(first.values).sums
-    gains = believed(centres, noise, counts.weights, kinds)
+    gains = posterior_centres(centres, noise, counts.weights, kinds)
     centres *= gains
     reach = spread.reach(length)
     scatter = Scatter(view, reach.radius, apart=True)
-    answer = door.measure(scatter, mus[2])
+    answer = curator.measure(scatter, mus[2])
     square = reach.radius**2 / reach.square / counts.each
     noisy = square[:, None, None] * scatter.matrices(answer.values) - centres[:, :, None] * centres[:, None, :]
     covariances = shrunk_covariances(noisy, square * answer.sigma / scatters.UNIT / math.sqrt(2), counts.weights)
     return Latent(centres, covariances, np.sqrt(gains) * noise)
 
 
-def believed(centres: FloatArray, noise: FloatArray, weights: FloatArray, kinds: IntArray) -> FloatArray:
+def posterior_centres(centres: FloatArray, noise: FloatArray, weights: FloatArray, kinds: IntArray) -> FloatArray:
     """How much of centres, which correct means that were known before, is more than noise; one share for each kind.
 
     Along directions that were chosen to part the means they are all that is known: these follow what noise has made of

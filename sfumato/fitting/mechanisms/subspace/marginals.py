@@ -14,7 +14,7 @@ from sfumato.trusted.measurement import CuratorLike
 from sfumato.trusted.statistics import Cells
 
 
-class Tuning(TuningConstants, room="subspace.marginals"):
+class Tuning(TuningConstants, group="subspace.marginals"):
     """See `sfumato.fitting.tuning`."""
 
     above_noise = 2.0  # deviations that a cell must have, and what it gets otherwise
@@ -51,10 +51,10 @@ class MarginalShares(NamedTuple):
     deviation: float
 
 
-def measured_marginals(door: CuratorLike, plan: SubspacePlan, records: float) -> MarginalShares:
+def measure_marginals(curator: CuratorLike, plan: SubspacePlan, records: float) -> MarginalShares:
     """What each column is like. A cell that does not stand above its noise has half a record, never none."""
     statistic, scales = marginal_cells(plan), plan.places.scales
-    answer = door.measure(statistic, plan.mu.marginals)
+    answer = curator.measure(statistic, plan.mu.marginals)
     filled = {key: np.unique(cells) for key, cells in _cells(plan).items()}
     counts = statistic.split(answer.values)
     found = np.zeros((plan.columns, CELLS))

@@ -40,8 +40,8 @@ class Shares:
 
 
 @dataclass(frozen=True)
-class UprightShares:
-    """The same for what is asked of pictures set upright, and of how they were moved."""
+class AlignedShares:
+    """The same for what is asked of pictures aligned, and of how they were moved."""
 
     pilot: float
     norms: float
@@ -58,34 +58,34 @@ class UprightShares:
 
 
 _SHARES = Shares(0.04, 0.005, 0.0075, 0.22, 0.0075, 0.32, 0.10, 0.0075, 0.06, 0.2325)
-# Upright pictures are drawn from and tell classes; for single pixels, and parts of pictures, the half is enough.
-_BESIDE_UPRIGHT = Shares(0.03, 0.005, 0.004, 0.06, 0.004, 0.09, 0.08, 0.003, 0.014, 0.05)
-_UPRIGHT = UprightShares(0.01, 0.005, 0.16, 0.005, 0.20, 0.005, 0.03, 0.195, 0.003, 0.02, 0.003, 0.024)
+# Aligned pictures are drawn from and tell classes; for single pixels, and parts of pictures, the half is enough.
+_BESIDE_ALIGNED = Shares(0.03, 0.005, 0.004, 0.06, 0.004, 0.09, 0.08, 0.003, 0.014, 0.05)
+_ALIGNED = AlignedShares(0.01, 0.005, 0.16, 0.005, 0.20, 0.005, 0.03, 0.195, 0.003, 0.02, 0.003, 0.024)
 
 
 @dataclass(frozen=True)
 class SubspacePlan:
-    """The columns, what parts the records, the schema's target, and the mu of each question; `upright`: of pictures."""
+    """The columns, what parts the records, the schema's target, and the mu of each question; `aligned`: of pictures."""
 
     places: ScaledColumns
     parting: ByTarget | Together
     target: str | None
     adjacency: Adjacency
     mu: Shares
-    upright: UprightShares | None
+    aligned: AlignedShares | None
 
     def to_dict(self) -> dict[str, Any]:
         """See `Plan`."""
-        return {"mu": vars(self.mu), "upright": None if self.upright is None else vars(self.upright)}
+        return {"mu": vars(self.mu), "aligned": None if self.aligned is None else vars(self.aligned)}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> "SubspacePlan":
         """The plan that `to_dict` wrote."""
         places, parting = _geometry_of(schema, adjacency)
-        upright = None if content["upright"] is None else UprightShares(**content["upright"])
-        if set(content) != {"mu", "upright"} or (upright is not None and picture_of(places.columns) is None):
+        aligned = None if content["aligned"] is None else AlignedShares(**content["aligned"])
+        if set(content) != {"mu", "aligned"} or (aligned is not None and picture_of(places.columns) is None):
             raise ValueError("the plan is not of a subspace of these columns")
-        return cls(places, parting, schema.target, adjacency, Shares(**content["mu"]), upright)
+        return cls(places, parting, schema.target, adjacency, Shares(**content["mu"]), aligned)
 
     @property
     def columns(self) -> int:
@@ -102,12 +102,12 @@ def plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency) -> Subsp
     """The plan for a table of numbers, with one category as target or with none."""
     places, parting = _geometry_of(schema, adjacency)
     pictured = picture_of(places.columns) is not None
-    shares = (*_values(_BESIDE_UPRIGHT), *_values(_UPRIGHT)) if pictured else _values(_SHARES)
-    names = [*vars(_BESIDE_UPRIGHT if pictured else _SHARES), *(vars(_UPRIGHT) if pictured else ())]
+    shares = (*_values(_BESIDE_ALIGNED), *_values(_ALIGNED)) if pictured else _values(_SHARES)
+    names = [*vars(_BESIDE_ALIGNED if pictured else _SHARES), *(vars(_ALIGNED) if pictured else ())]
     mus = budget.split(shares, [_LEAST_MU_OF_SCATTER if name in _OF_SCATTER else _LEAST_MU for name in names])
     first = len(_values(_SHARES))
-    mu, upright = Shares(*mus[:first]), UprightShares(*mus[first:]) if pictured else None
-    return SubspacePlan(places, parting, schema.target, adjacency, mu, upright)
+    mu, aligned = Shares(*mus[:first]), AlignedShares(*mus[first:]) if pictured else None
+    return SubspacePlan(places, parting, schema.target, adjacency, mu, aligned)
 
 
 def _geometry_of(schema: Schema, adjacency: Adjacency) -> tuple[ScaledColumns, ByTarget | Together]:
@@ -121,7 +121,7 @@ def _geometry_of(schema: Schema, adjacency: Adjacency) -> tuple[ScaledColumns, B
     )
 
 
-def _values(shares: Shares | UprightShares) -> tuple[float, ...]:
+def _values(shares: Shares | AlignedShares) -> tuple[float, ...]:
     return tuple(vars(shares).values())
 
 

@@ -1,7 +1,7 @@
 """`subspace`: a Gaussian for each class in the few directions of a wide table that stand above the noise.
 
 Counts and means first; then second moments of all records, whose spectrum says how many directions can be told from
-noise; then each class along these; of pictures, all of it again as they are when set upright. The rest is
+noise; then each class along these; of pictures, all of it again as they are when aligned. The rest is
 post-processing.
 """
 
@@ -14,22 +14,22 @@ import numpy as np
 from sfumato.errors import BundleError, RequestError
 from sfumato.fitting.approx_equal import approx_equal
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
-from sfumato.fitting.mechanisms.subspace.alignment import frame_of, measured_upright
+from sfumato.fitting.mechanisms.subspace.alignment import frame_of, measure_aligned
 from sfumato.fitting.mechanisms.subspace.classes import Counts
 from sfumato.fitting.mechanisms.subspace.gaussians import (
     Subspace,
-    measured_box,
-    measured_means,
-    measured_moment,
+    distinguishable_directions,
+    measure_box,
+    measure_means,
+    measure_moment,
     own_kinds,
     own_view,
     subspace_of,
-    told_apart,
 )
-from sfumato.fitting.mechanisms.subspace.latent import in_all_directions, measured_latent
-from sfumato.fitting.mechanisms.subspace.marginals import marginal_cells, measured_marginals
+from sfumato.fitting.mechanisms.subspace.latent import in_all_directions, measure_latent
+from sfumato.fitting.mechanisms.subspace.marginals import marginal_cells, measure_marginals
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan, plan_subspace
-from sfumato.fitting.mechanisms.subspace.spectrum import left_over
+from sfumato.fitting.mechanisms.subspace.spectrum import estimate_residual
 from sfumato.fitting.mechanisms.subspace.tuning import SUBSPACE_TUNING, Directions
 from sfumato.fitting.models.subspace.model import CELLS, SubspaceModel
 from sfumato.fitting.replay import Replay
@@ -43,26 +43,28 @@ from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics import AtBounds
 
 
-def release_subspace(door: CuratorLike, plan: SubspacePlan, progress: Callable[[str], None]) -> SubspaceModel:
+def release_subspace(curator: CuratorLike, plan: SubspacePlan, progress: Callable[[str], None]) -> SubspaceModel:
     """Measure counts, means, second moments and classes, and put the model together."""
     progress("measuring counts and means, with noise")
     mu, places = plan.mu, plan.places
-    pilot = measured_box(door, plan, places, mu.pilot, count_weight=1.0)
+    pilot = measure_box(curator, plan, places, mu.pilot, count_weight=1.0)
     counts = Counts(np.maximum(pilot.counts, 1.0), pilot.sigma)
     middle = pilot.middle(counts.total)
-    at_bounds = _at_bounds(door, plan, counts)
+    at_bounds = _at_bounds(curator, plan, counts)
     many_at_bounds = at_bounds > Directions.many_at_bounds
     asks_marginals = many_at_bounds and _cells_stand_out(plan, counts)
-    means = measured_means(door, plan, counts, (places, middle), (mu.norms, mu.means))
+    means = measure_means(curator, plan, counts, (places, middle), (mu.norms, mu.means))
     progress("measuring second moments, with noise")
-    marginals = measured_marginals(door, plan, counts.total) if asks_marginals else None
+    marginals = measure_marginals(curator, plan, counts.total) if asks_marginals else None
     spent = (mu.scatter,) if asks_marginals else (mu.scatter, mu.marginals)
-    moment = measured_moment(door, plan, counts, (places, means.values), (mu.class_norms, *spent))
-    subspace = subspace_of(moment, counts, means.values, told_apart(counts, mu.class_scatter, Directions.told_apart))
+    moment = measure_moment(curator, plan, counts, (places, means.values), (mu.class_norms, *spent))
+    subspace = subspace_of(
+        moment, counts, means.values, distinguishable_directions(counts, mu.class_scatter, Directions.told_apart)
+    )
     progress("measuring each class along the directions that stand above the noise")
     view = own_view(places, plan, means.values, subspace)
     kinds = own_kinds(subspace)
-    latent = measured_latent(door, plan, counts, view, kinds, (mu.latent_norms, mu.latent_means, mu.class_scatter))
+    latent = measure_latent(curator, plan, counts, view, kinds, (mu.latent_norms, mu.latent_means, mu.class_scatter))
     latent = in_all_directions(latent, subspace.own, subspace.basis.shape[1])
     model = SubspaceModel(
         scales=places.scales,
@@ -75,18 +77,18 @@ def release_subspace(door: CuratorLike, plan: SubspacePlan, progress: Callable[[
         whitening=subspace.whitening,
         centres=latent.centres,
         covs=latent.covariances,
-        residual=left_over(moment.matrix, subspace.basis, moment.noise),
+        residual=estimate_residual(moment.matrix, subspace.basis, moment.noise),
         mean_sds=_mean_deviations(means.deviations, subspace, latent.deviations),
         marginals=None if marginals is None else marginals.shares,
         count_sd=counts.deviation,
         marginal_sd=0.0 if marginals is None else marginals.deviation,
     )
     shape = picture_of(places.columns)
-    if plan.upright is None or shape is None:
+    if plan.aligned is None or shape is None:
         return model
     progress("measuring aligned images, with noise")
     frame = frame_of(middle.reshape(shape), still=not many_at_bounds)
-    return replace(model, upright=measured_upright(door, plan, plan.upright, counts, frame, at_bounds))
+    return replace(model, aligned=measure_aligned(curator, plan, plan.aligned, counts, frame, at_bounds))
 
 
 def refit_subspace(measurements: tuple[Measurement, ...], plan: SubspacePlan) -> SubspaceModel:
@@ -98,16 +100,16 @@ def refit_subspace(measurements: tuple[Measurement, ...], plan: SubspacePlan) ->
     return model
 
 
-def _at_bounds(door: CuratorLike, plan: SubspacePlan, counts: Counts) -> float:
+def _at_bounds(curator: CuratorLike, plan: SubspacePlan, counts: Counts) -> float:
     """The share of the values that lie on a bound."""
-    found = float(door.measure(AtBounds(plan.places), plan.mu.bounds).values[0])
+    found = float(curator.measure(AtBounds(plan.places), plan.mu.bounds).values[0])
     return min(max(found / plan.columns / counts.total, 0.0), 1.0)
 
 
 def _cells_stand_out(plan: SubspacePlan, counts: Counts) -> bool:
     """Whether the cells of marginals stand above their noise."""
     noise = marginal_cells(plan).sensitivity(plan.adjacency) / plan.mu.marginals
-    unseen = noise == 0  # by a label: the question would be free of noise, which the door does not know
+    unseen = noise == 0  # by a label: the question would be free of noise, which the curator does not know
     return not unseen and counts.total > Directions.above_noise * CELLS * noise
 
 
@@ -137,9 +139,9 @@ class SubspaceMechanism(Mechanism):
         """See `Mechanism`."""
         return SubspacePlan.from_dict(content, schema, adjacency)
 
-    def release(self, door: CuratorLike, plan: SubspacePlan, progress: Callable[[str], None]) -> SubspaceModel:
+    def release(self, curator: CuratorLike, plan: SubspacePlan, progress: Callable[[str], None]) -> SubspaceModel:
         """See `Mechanism`."""
-        return release_subspace(door, plan, progress)
+        return release_subspace(curator, plan, progress)
 
     def refit(
         self, measurements: Measurements, plan: SubspacePlan, settings: Mapping[str, Any], features: Batch | None = None

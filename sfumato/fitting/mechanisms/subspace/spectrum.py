@@ -25,10 +25,10 @@ def spikes(noisy: FloatArray, noise: float) -> Spikes:
     edge = 2 * noise * math.sqrt(len(values))
     seen = values[values > edge]
     variances = (seen + np.sqrt(seen * seen - edge * edge)) / 2
-    return Spikes(signed(vectors[:, : len(seen)]), variances)
+    return Spikes(fix_signs(vectors[:, : len(seen)]), variances)
 
 
-def signed(directions: FloatArray) -> FloatArray:
+def fix_signs(directions: FloatArray) -> FloatArray:
     """Each turned so that its largest entry is positive: an eigenvector has no sign of its own."""
     largest = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)
     return np.where(largest < 0, -directions, directions)
@@ -40,10 +40,10 @@ def discriminants(means: FloatArray, weights: FloatArray, known: FloatArray) -> 
     away = np.sqrt(weights)[:, None] * (away - (away @ known) @ known.T)
     lengths, directions = np.linalg.svd(away, full_matrices=False)[1:]
     kept = lengths[: len(means) - 1] > 1e-9
-    return signed(directions[: len(means) - 1][kept].T)
+    return fix_signs(directions[: len(means) - 1][kept].T)
 
 
-def left_over(noisy: FloatArray, basis: FloatArray, noise: float) -> FloatArray:
+def estimate_residual(noisy: FloatArray, basis: FloatArray, noise: float) -> FloatArray:
     """The variance of each column outside the subspace, pulled to the average by what is known of its noise.
 
     The diagonal has deviation sqrt(2) noise. No column is left with less than a tenth of the average: one that looks

@@ -4,7 +4,7 @@ from sfumato.fitting.mechanisms.subspace import alignment, classes, clipping_rad
 from sfumato.fitting.tuning import TuningConstants
 
 
-class Directions(TuningConstants, room="subspace.directions"):
+class Directions(TuningConstants, group="subspace.directions"):
     """Which directions are asked about, and when cells of single columns are."""
 
     many_at_bounds = 0.3  # of the values lie on a bound; deviations of noise that a cell holds

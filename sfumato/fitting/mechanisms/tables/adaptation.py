@@ -1,7 +1,7 @@
 """Adapt: what the target is, given the other columns, learnt from private gradients of a public model.
 
 Features and curvature come from the released tables and from records of the released mixture; the only private
-quantities are the gradients, which come through the door.
+quantities are the gradients, which come through the curator.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.tables.plan import TablesPlan
-from sfumato.fitting.mechanisms.tables.whitening import whitened
+from sfumato.fitting.mechanisms.tables.whitening import whiten_features
 from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
@@ -27,7 +27,7 @@ from sfumato.trusted.statistics import Gradient
 from sfumato.trusted.statistics.gradient import UNIT
 
 
-class Tuning(TuningConstants, room="tables.adaptation"):
+class Tuning(TuningConstants, group="tables.adaptation"):
     """See `sfumato.fitting.tuning`."""
 
     smallest_share = 0.001  # of a class in the prior
@@ -59,7 +59,7 @@ _AT_ONCE = 1 << 12
 
 
 def adapt(
-    door: CuratorLike,
+    curator: CuratorLike,
     plan: TablesPlan,
     one_way: OneWays,
     pairs: PairTables | None,
@@ -69,11 +69,11 @@ def adapt(
     """Ask for gradients, each at the best model so far, and return the best model after the last."""
     if plan.target is None or not plan.mu_steps:
         return None
-    grid = plan.grids[plan.target].merged(one_way.classes.groups)
+    grid = plan.grids[plan.target].merge(one_way.classes.groups)
     rank = rank_of(one_way, float(np.sqrt(np.square(plan.mu_steps).sum())))
     belief = before_any_gradient(plan, plan.target, one_way, pairs, mixture, rank, prior_sd)
     for mu in plan.mu_steps:
-        belief = belief.after(door.measure(Gradient(belief.model, plan.target, grid), mu))
+        belief = belief.after(curator.measure(Gradient(belief.model, plan.target, grid), mu))
     return belief.model
 
 
@@ -93,7 +93,7 @@ def before_any_gradient(
     told = mixture.class_probabilities(pool, target)
     enough = one_way.totals.min() >= Tuning.sums_stand_out * next(iter(one_way.columns.values())).sigma
     first = sums(ratios, len(plan.features), values) if one_way.classes.count > 2 and enough else np.zeros((values, 0))
-    features = whitened([*ratios, *cells], pool, _importance(told), rank, first)
+    features = whiten_features([*ratios, *cells], pool, _importance(told), rank, first)
     return Belief.start(features, pool, told, one_way.size, prior_sd)
 
 
@@ -119,7 +119,7 @@ def log_ratios(plan: CountsPlan, one_way: OneWays, pairs: PairTables | None) -> 
     for name, column in one_way.columns.items():
         if column.ordered:
             apart = column.apart
-            grid, counts = column.grid.merged(apart[column.groups]), sum_groups(column.grouped, apart)
+            grid, counts = column.grid.merge(apart[column.groups]), sum_groups(column.grouped, apart)
             sigma = np.sqrt(sum_groups(column.variance, apart))
         else:  # every category by itself: shrinking takes care of the rare
             grid, counts, sigma = column.grid, column.counts, np.full(column.grid.size, column.sigma)

@@ -21,7 +21,7 @@ from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import Float32Array, FloatArray, IntArray
 
 
-class Tuning(TuningConstants, room="tables.approximation"):
+class Tuning(TuningConstants, group="tables.approximation"):
     """See `sfumato.fitting.tuning`."""
 
     jitter = 0.8  # spread of the components' logits around the marginals at the start

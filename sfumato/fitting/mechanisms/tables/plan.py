@@ -12,7 +12,7 @@ from sfumato.trusted.budget import Budget
 from sfumato.trusted.schema import Schema
 
 
-class Tuning(TuningConstants, room="tables.plan"):
+class Tuning(TuningConstants, group="tables.plan"):
     """See `sfumato.fitting.tuning`."""
 
     target = 0.05  # share of mu squared for the histogram that cuts a numeric target into classes

@@ -1,6 +1,6 @@
 """`tables`: noisy tables of every column and every two columns, and the model that explains them.
 
-Anonymize: counts on public grids, and gradients, come through the door.
+Anonymize: counts on public grids, and gradients, come through the curator.
 Approximate: a mixture of products is fitted to the counts.
 Adapt: a labeller, what the target is given the rest, is fitted to the gradients.
 """
@@ -56,7 +56,7 @@ class Fit:
 
 
 def release_tables(
-    door: CuratorLike, plan: TablesPlan, progress: Callable[[str], None], fit: Fit | None = None
+    curator: CuratorLike, plan: TablesPlan, progress: Callable[[str], None], fit: Fit | None = None
 ) -> TableMixture:
     """Measure, fit, measure how far the fit is off, and mend it.
 
@@ -64,13 +64,13 @@ def release_tables(
     """
     fit = fit or Fit()
     progress("measuring single-column counts, with noise")
-    one_way = measure_one_way(door, plan, cut_target(door, plan))
+    one_way = measure_one_way(curator, plan, cut_target(curator, plan))
     progress("measuring two-column counts, with noise")
-    pairs = measure_pairs(door, plan, one_way)
+    pairs = measure_pairs(curator, plan, one_way)
     progress("fitting the model to the noisy counts")
     mixture = _mixture(plan, one_way, pairs, fit)
     progress("measuring corrections to the predictor of the target, with noise")
-    return labelled(mixture, plan, adapt(door, plan, one_way, pairs, mixture, fit.prior))
+    return attach_labeller(mixture, plan, adapt(curator, plan, one_way, pairs, mixture, fit.prior))
 
 
 def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: Fit | None = None) -> TableMixture:
@@ -84,10 +84,10 @@ def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: F
     pairs = measure_pairs(record, plan, one_way)
     mixture = _mixture(plan, one_way, pairs, fit)
     record.must_be_left(plan.mu_steps)
-    return labelled(mixture, plan, adapt_again(record.left, one_way, mixture, fit.prior))
+    return attach_labeller(mixture, plan, adapt_again(record.left, one_way, mixture, fit.prior))
 
 
-def labelled(mixture: TableMixture, plan: TablesPlan, model: Softmax | None) -> TableMixture:
+def attach_labeller(mixture: TableMixture, plan: TablesPlan, model: Softmax | None) -> TableMixture:
     """The mixture with a labeller, where there is one."""
     if model is None or plan.target is None:
         return mixture
@@ -131,9 +131,9 @@ class TablesMechanism(Mechanism):
         """See `Mechanism`."""
         return TablesPlan.from_dict(content, schema, adjacency)
 
-    def release(self, door: CuratorLike, plan: TablesPlan, progress: Callable[[str], None]) -> TableMixture:
+    def release(self, curator: CuratorLike, plan: TablesPlan, progress: Callable[[str], None]) -> TableMixture:
         """See `Mechanism`."""
-        return release_tables(door, plan, progress)
+        return release_tables(curator, plan, progress)
 
     def refit(
         self, measurements: Measurements, plan: TablesPlan, settings: Mapping[str, Any], features: Batch | None = None

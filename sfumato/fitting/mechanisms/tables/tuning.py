@@ -5,7 +5,7 @@ from sfumato.fitting.mechanisms.tables import adaptation, approximation, plan, w
 from sfumato.fitting.tuning import TuningConstants
 
 
-class Components(TuningConstants, room="tables.components"):
+class Components(TuningConstants, group="tables.components"):
     """How many components a class gets."""
 
     first_component = 10.0  # noise deviations of a pair's count that a class must hold for them

@@ -12,7 +12,7 @@ from sfumato.trusted.feature_maps import Features, Lookup
 from sfumato.trusted.feature_maps.features import DIRECTION_UNIT, VALUE_UNIT
 
 
-class Tuning(TuningConstants, room="tables.whitening"):
+class Tuning(TuningConstants, group="tables.whitening"):
     """See `sfumato.fitting.tuning`."""
 
     least_variance = 1e-6  # of a direction that is kept
@@ -23,7 +23,9 @@ class Tuning(TuningConstants, room="tables.whitening"):
 _AT_ONCE = 1 << 12
 
 
-def whitened(lookups: Sequence[Lookup], pool: Batch, importance: FloatArray, rank: int, first: FloatArray) -> Features:
+def whiten_features(
+    lookups: Sequence[Lookup], pool: Batch, importance: FloatArray, rank: int, first: FloatArray
+) -> Features:
     """Features of unit variance on the pool: the leading `rank` principal directions of the looked-up values.
 
     The directions `first` (values x some) come before them and are kept, whatever their variance.

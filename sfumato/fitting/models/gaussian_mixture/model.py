@@ -66,7 +66,7 @@ class _View(NamedTuple):
         low, high = self.ranges.get(column, (-math.inf, math.inf))
         return np.clip(places, low + _EDGE, high - _EDGE)
 
-    def seen(self, columns: IntArray) -> tuple[Gaussians, float]:
+    def marginalise(self, columns: IntArray) -> tuple[Gaussians, float]:
         """The mixture in which only the ranges of other columns are cut into slices; and their log probability."""
         others = {j: span for j, span in self.ranges.items() if j not in columns}
         sliced, inside = (self.sliced, self.inside) if others == self.ranges else _sliced(self.core, others)
@@ -142,7 +142,7 @@ class GaussianMixture(Model):
     def log_density(self, batch: Batch, columns: Mapping[str, Codes]) -> FloatArray:  # noqa: ARG002
         """The log density of each record, per unit of its columns; columns not given are summed out."""
         places, at = self._places(batch)
-        gaussians, inside = self._view.seen(at)
+        gaussians, inside = self._view.marginalise(at)
         joint = gaussians.log_joint(places, at)
         if self.target is not None and self.target in batch.codes:
             joint = np.where(gaussians.owner == batch.codes[self.target][:, None], joint, -np.inf)
@@ -171,7 +171,7 @@ class GaussianMixture(Model):
         """The probability of every class given each record's other columns, or the mean of a numeric target."""
         rest = Batch(batch.rows, {name: values for name, values in batch.codes.items() if name != target})
         places, at = self._places(rest)
-        gaussians, _ = self._view.seen(at)
+        gaussians, _ = self._view.marginalise(at)
         if isinstance(codes, CategoricalCodec):
             return gaussians.class_probabilities(places, at, self.classes)
         column = self.columns.index(target)

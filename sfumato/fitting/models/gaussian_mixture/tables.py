@@ -19,7 +19,7 @@ _BAND = (0.025, 0.975)
 _PUSHED = 100  # draws that are pushed through a question
 
 
-def drawn(model: GaussianMixture, most: int = _PUSHED) -> Iterator[GaussianMixture]:
+def posterior_models(model: GaussianMixture, most: int = _PUSHED) -> Iterator[GaussianMixture]:
     """The model with each of some draws from the posterior in place of its parameters.
 
     A draw that gives the condition no probability is left out.
@@ -37,7 +37,7 @@ def marginal_of(model: GaussianMixture, column: str, codes: Codes) -> pa.Table:
     """The probability of every value or interval of a column, and the 95 % band of the posterior."""
     if not isinstance(codes, NumericCodec):
         known = model.gaussians.by_class(model.classes)
-        others = [one.gaussians.by_class(model.classes) for one in drawn(model)]
+        others = [one.gaussians.by_class(model.classes) for one in posterior_models(model)]
         value = codes.decode(np.arange(model.classes, dtype=np.int32), np.zeros(model.classes))
         return pa.table({"value": value, **_with_band(known, others)})
     bars = min(_BARS, codes.steps)
@@ -47,7 +47,11 @@ def marginal_of(model: GaussianMixture, column: str, codes: Codes) -> pa.Table:
     last = codes.decode((starts[1:] - 1).astype(np.int32), np.full(len(starts) - 1, 1 - 2.0**-53))
     known = _bars(model, column, ends)
     return pa.table(
-        {"first": first, "last": last, **_with_band(known, [_bars(one, column, ends) for one in drawn(model)])}
+        {
+            "first": first,
+            "last": last,
+            **_with_band(known, [_bars(one, column, ends) for one in posterior_models(model)]),
+        }
     )
 
 
@@ -64,7 +68,7 @@ def _with_band(known: FloatArray, others: list[FloatArray]) -> dict[str, FloatAr
 def mean_of(model: GaussianMixture, column: str) -> tuple[float, float, float]:
     """The mean of a column, clamped as its values are, and the ends of its 95 % interval."""
     mean = model.mean(column)
-    low, high = np.quantile([mean, *(one.mean(column) for one in drawn(model))], _BAND)
+    low, high = np.quantile([mean, *(one.mean(column) for one in posterior_models(model))], _BAND)
     return mean, min(mean, float(low)), max(mean, float(high))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.fitting.models.scale_positions import at_bounds, places_at, slopes_at
-from sfumato.fitting.models.subspace.alignment import UprightModel
+from sfumato.fitting.models.subspace.alignment import AlignedImageModel
 from sfumato.fitting.models.subspace.images import DrawnPictures
 from sfumato.fitting.models.subspace.marginals import Marginals, Scores
 from sfumato.fitting.models.subspace.maths import LowRankGaussians
@@ -33,17 +33,17 @@ class Records:
 
 @dataclass(frozen=True, eq=False)
 class Laws:
-    """What does not depend on a condition: scales, the law of g, marginals and upright pictures if there are any."""
+    """What does not depend on a condition: scales, the law of g, marginals and aligned pictures if there are any."""
 
     scales: tuple[NumericCodec, ...]
     likely: LowRankGaussians
     marginals: Marginals | None
-    upright: UprightModel | None = None
+    aligned: AlignedImageModel | None = None
 
     @cached_property
     def pictures(self) -> DrawnPictures | None:
         """Whole pictures as they are drawn."""
-        return None if self.upright is None else DrawnPictures.of(self.upright, self.likely.weights, self.marginals)
+        return None if self.aligned is None else DrawnPictures.of(self.aligned, self.likely.weights, self.marginals)
 
     @cached_property
     def drawn(self) -> LowRankGaussians:

@@ -87,7 +87,7 @@ class LowRankGaussians:
         sds = np.maximum(np.sqrt(variances), _LEAST_SD)
         return Normals(self.weights, self.means[:, column] + self.centres @ row, sds)
 
-    def seen(self, g: FloatArray, columns: IntArray) -> Iterator[Seen]:
+    def marginalise(self, g: FloatArray, columns: IntArray) -> Iterator[Seen]:
         """What the named columns (records x columns) say, class by class."""
         basis, residual, means = self.basis[columns], self.residual[columns], self.means[:, columns]
         pull = basis / residual[:, None]
@@ -113,11 +113,11 @@ class LowRankGaussians:
 
     def log_joint(self, g: FloatArray, columns: IntArray) -> FloatArray:
         """log of weight times density of records in the named columns, for every class."""
-        return np.array([seen.log_joint for seen in self.seen(g, columns)]).T
+        return np.array([seen.log_joint for seen in self.marginalise(g, columns)]).T
 
     def given(self, g: FloatArray, columns: IntArray) -> "LowRankGaussians":
         """The law of u, and the weights, given the values of some columns; the residual of the others is as before."""
-        seen = list(self.seen(g[None], columns))
+        seen = list(self.marginalise(g[None], columns))
         log_joint = np.array([one.log_joint[0] for one in seen])
         weights = np.exp(log_joint - log_joint.max())
         return replace(
@@ -181,7 +181,7 @@ def log_normals(u: FloatArray, centres: FloatArray, roots: FloatArray) -> FloatA
     return density
 
 
-def stratified(weights: FloatArray, rows: int, rng: np.random.Generator) -> IntArray:
+def draw_stratified(weights: FloatArray, rows: int, rng: np.random.Generator) -> IntArray:
     """Classes of records in random order, one drawn in each of `rows` equal parts of the weights."""
     ends = np.cumsum(weights) / weights.sum()
     spread = (np.arange(rows) + rng.random(rows)) / max(rows, 1)

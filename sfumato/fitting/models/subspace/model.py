@@ -10,7 +10,7 @@ are drawn without e, while densities keep it.
 The class of a record is told by its places in the subspace alone, w_c N(whitening'(x - means[c]); centres[c], covs[c]),
 and the label of a synthetic record is the likeliest class of what was drawn.
 
-Pictures have a second law, see `upright`: whole pictures are drawn from it and told by it. The first one is there for
+Pictures have a second law, see `aligned`: whole pictures are drawn from it and told by it. The first one is there for
 single pixels and for parts of pictures.
 """
 
@@ -29,12 +29,12 @@ from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.gaussian_mixture.gaussians import over_normal
 from sfumato.fitting.models.logarithms import log_sum
 from sfumato.fitting.models.model import Model, register_model
-from sfumato.fitting.models.subspace.alignment import UprightModel
+from sfumato.fitting.models.subspace.alignment import AlignedImageModel
 from sfumato.fitting.models.subspace.column import Certain, ColumnLaw
 from sfumato.fitting.models.subspace.images import DrawnPictures
 from sfumato.fitting.models.subspace.laws import Laws, Records
 from sfumato.fitting.models.subspace.marginals import CELLS, Marginals
-from sfumato.fitting.models.subspace.maths import LowRankGaussians, log_normals, stratified
+from sfumato.fitting.models.subspace.maths import LowRankGaussians, draw_stratified, log_normals
 from sfumato.fitting.models.subspace.parts import arrays_of, fields_of, must_be_sound, to_table
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
@@ -71,7 +71,7 @@ class SubspaceModel(Model):
     whitening     directions (columns x r) along which a record's place in the subspace is read
     mean_sds      standard deviations of the noise in means + basis centres
     marginals     the probability of ten cells of each column, see `subspace_marginals`, or None
-    upright       the law of whole pictures, or None
+    aligned       the law of whole pictures, or None
     count_sd, marginal_sd   standard deviations of the noise in the count of a class and in a probability of a cell
     """
 
@@ -88,7 +88,7 @@ class SubspaceModel(Model):
     residual: FloatArray
     mean_sds: FloatArray
     marginals: FloatArray | None = None
-    upright: UprightModel | None = None
+    aligned: AlignedImageModel | None = None
     count_sd: float = 0.0
     marginal_sd: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class SubspaceModel(Model):
         law = LowRankGaussians(self.weights, self.means, self.basis, self.centres, roots, self.residual)
         scales = tuple(self.scales.values())
         marginals = None if self.marginals is None else Marginals.of(self.marginals, scales)
-        return Laws(scales, law, marginals, self.upright)
+        return Laws(scales, law, marginals, self.aligned)
 
     @cached_property
     def _view(self) -> _View:
@@ -163,7 +163,7 @@ class SubspaceModel(Model):
         fixed, law = self._view.fixed, replace(self._view.law, residual=self._laws.drawn.residual)
         if not fixed and (pictures := self._laws.pictures) is not None:
             return self._draw_pictures(pictures, rows, rng)
-        owner = stratified(law.weights, rows, rng)
+        owner = draw_stratified(law.weights, rows, rng)
         codes = np.empty((len(self.scales), rows), dtype=np.int32)
         for start in range(0, rows, self._rows_at_once):
             at = slice(start, start + self._rows_at_once)
@@ -178,7 +178,7 @@ class SubspaceModel(Model):
 
     def _draw_pictures(self, pictures: DrawnPictures, rows: int, rng: np.random.Generator) -> Batch:
         """Whole pictures, each of the class that is likeliest where it was drawn."""
-        owner = stratified(self.class_shares, rows, rng)
+        owner = draw_stratified(self.class_shares, rows, rng)
         codes, label = np.empty((len(self.scales), rows), dtype=np.int32), np.empty(rows, dtype=np.int32)
         for start in range(0, rows, self._rows_at_once):
             at = slice(start, start + self._rows_at_once)
@@ -244,8 +244,8 @@ class SubspaceModel(Model):
         if len(records.codes) < len(self.scales):
             return self._shares(self._laws.likely.log_joint(self._laws.places(records), records.columns))
         places = self._laws.places(records)
-        if self.upright is not None:
-            return self._shares(self.upright.log_densities(places) + np.log(self.weights))
+        if self.aligned is not None:
+            return self._shares(self.aligned.log_densities(places) + np.log(self.weights))
         return self._shares(self._log_joint_in_subspace(places))
 
     def _shares(self, joint: FloatArray) -> FloatArray:
@@ -269,7 +269,7 @@ class SubspaceModel(Model):
         if j in self._view.fixed:
             return np.full(batch.rows, self.mean(target))
         records, direction = self._known(batch, but=target), self.basis[j]
-        seen = list(self._laws.likely.seen(self._laws.gaussian(records), records.columns))
+        seen = list(self._laws.likely.marginalise(self._laws.gaussian(records), records.columns))
         shares = self._shares(self._of_known_class(np.array([one.log_joint for one in seen]).T, batch))
         means = np.array([mean + one.centres @ direction for mean, one in zip(self.means[:, j], seen, strict=True)]).T
         sds = np.sqrt([((direction @ one.root) ** 2).sum() + self.residual[j] for one in seen])
@@ -362,7 +362,7 @@ class SubspaceModel(Model):
         if any(mine[name].shape != theirs[name].shape for name in mine):
             return 1.0
         one, two = self._laws.likely, other._laws.likely
-        probes = one.draw(stratified(one.weights, _PROBES, np.random.default_rng(0)), np.random.default_rng(1))
+        probes = one.draw(draw_stratified(one.weights, _PROBES, np.random.default_rng(0)), np.random.default_rng(1))
         seen, also = (model._log_joint_in_subspace(probes.astype(np.float64)) for model in (self, other))
         apart = [
             float(np.abs(self.weights - other.weights).sum()),
@@ -371,8 +371,8 @@ class SubspaceModel(Model):
             *(_relative(getattr(self, name), getattr(other, name)) for name in ("size", "count_sd", "marginal_sd")),
             _relative(self.mean_sds, other.mean_sds),
         ]
-        if self.upright is not None and other.upright is not None:
-            apart.append(self.upright.distance(other.upright))
+        if self.aligned is not None and other.aligned is not None:
+            apart.append(self.aligned.distance(other.aligned))
         if self.marginals is not None and other.marginals is not None:
             apart.append(float(np.abs(self.marginals - other.marginals).sum(axis=1).max()) / 2)
         return max(apart)
@@ -388,7 +388,7 @@ class SubspaceModel(Model):
             "size": self.size,
             "count_sd": self.count_sd,
             "marginal_sd": self.marginal_sd,
-            "upright": None if self.upright is None else self.upright.to_dict(),
+            "aligned": None if self.aligned is None else self.aligned.to_dict(),
             "settings": dict(self.settings),
         }
         return content, to_table(arrays_of(self))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.fitting.models.subspace.alignment import UprightModel, frame_from
+from sfumato.fitting.models.subspace.alignment import AlignedImageModel, frame_from
 from sfumato.fitting.models.subspace.marginals import CELLS
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import CategoricalCodec, Codes, NumericCodec
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _CONTENT = {"kind", "columns", "target", "classes", "directions", "size", "count_sd", "marginal_sd", "settings"}
-_UPRIGHT = "upright "  # before the names of its arrays
+_ALIGNED = "aligned "  # before the names of its arrays
 _SAME = 1e-9
 
 
@@ -38,8 +38,8 @@ def shapes(classes: int, columns: int, directions: int) -> dict[str, tuple[int, 
 
 def arrays_of(model: "SubspaceModel") -> dict[str, FloatArray]:
     """The arrays that a model has."""
-    upright = model.upright
-    also = {} if upright is None else {f"{_UPRIGHT}{name}": getattr(upright, name) for name in upright.ARRAYS}
+    aligned = model.aligned
+    also = {} if aligned is None else {f"{_ALIGNED}{name}": getattr(aligned, name) for name in aligned.ARRAYS}
     return _own_arrays(model) | also
 
 
@@ -74,9 +74,9 @@ def _must_fit(model: "SubspaceModel") -> None:
         raise ValueError("every column of a subspace has a place for every value, and a missing value has none")
     if not (0 < model.size < 2**53 and 0 <= model.count_sd < 2**53 and 0 <= model.marginal_sd < 2**53):
         raise ValueError("the size must be above 0 and finite, and deviations not below 0")
-    upright = model.upright
-    if upright is not None and (upright.frame.pixels, len(upright.means)) != (len(model.scales), model.classes):
-        raise ValueError("upright pictures have other columns or classes than the model")
+    aligned = model.aligned
+    if aligned is not None and (aligned.frame.pixels, len(aligned.means)) != (len(model.scales), model.classes):
+        raise ValueError("aligned pictures have other columns or classes than the model")
 
 
 def _must_be_positive(covs: FloatArray) -> None:
@@ -98,7 +98,7 @@ def to_table(arrays: Mapping[str, FloatArray]) -> pa.Table:
 
 def fields_of(content: Mapping[str, Any], table: pa.Table, columns: Mapping[str, Codes]) -> dict[str, Any]:
     """The fields of the model that content and table hold, on the scales of the schema."""
-    if set(content) - {"upright"} != _CONTENT or table.column_names != ["part", "values"]:
+    if set(content) - {"aligned"} != _CONTENT or table.column_names != ["part", "values"]:
         raise ValueError("the model has parts that are not known to this version; update sfumato")
     names, target, classes = content["columns"], content["target"], int(content["classes"])
     scales = {name: codes for name, codes in columns.items() if isinstance(codes, NumericCodec)}
@@ -107,14 +107,14 @@ def fields_of(content: Mapping[str, Any], table: pa.Table, columns: Mapping[str,
     listed = None if target is None else columns[target]
     if classes != (listed.size if isinstance(listed, CategoricalCodec) else 1):
         raise ValueError("the model has other classes than the schema")
-    pictured = content.get("upright") or {}
+    pictured = content.get("aligned") or {}
     frame = frame_from(pictured, len(names)) if pictured else None
     wanted = shapes(classes, len(names), int(content["directions"]))
     if frame is not None:
-        also = UprightModel.shapes(frame, classes, int(pictured["directions"]))
-        wanted |= {f"{_UPRIGHT}{name}": shape for name, shape in also.items()}
+        also = AlignedImageModel.shapes(frame, classes, int(pictured["directions"]))
+        wanted |= {f"{_ALIGNED}{name}": shape for name, shape in also.items()}
     arrays = _arrays(table, wanted)
-    parts = {name: arrays.pop(f"{_UPRIGHT}{name}") for name in UprightModel.ARRAYS} if frame is not None else {}
+    parts = {name: arrays.pop(f"{_ALIGNED}{name}") for name in AlignedImageModel.ARRAYS} if frame is not None else {}
     numbers = {name: float(content[name]) for name in ("size", "count_sd", "marginal_sd")}
     return {
         **arrays,
@@ -122,7 +122,7 @@ def fields_of(content: Mapping[str, Any], table: pa.Table, columns: Mapping[str,
         "scales": scales,
         "target": target,
         "classes": classes,
-        "upright": None if frame is None else UprightModel(frame, **parts, paper=float(pictured["paper"])),
+        "aligned": None if frame is None else AlignedImageModel(frame, **parts, paper=float(pictured["paper"])),
         "settings": content["settings"],
     }
 

@@ -17,7 +17,7 @@ SCHEMA = Schema.from_yaml("""
 NUMBERS = st.integers(0, 3)
 
 
-def lottery(records: int = 2, key: bytes = b"key") -> ContributionBounding:
+def bounding(records: int = 2, key: bytes = b"key") -> ContributionBounding:
     return ContributionBounding(SCHEMA, SCHEMA.unit.model_copy(update={"records": records}), key)
 
 
@@ -50,38 +50,40 @@ def test_the_smallest_of_each_person_are_chosen(tickets, records):
 )
 def test_order_and_parts_do_not_matter(records, random):
     """Drawn in parts and drawn again from what is left is the same as drawn at once."""
-    whole = lottery().draw(rows(records))
+    whole = bounding().draw(rows(records))
     shuffled, cut = random.sample(records, len(records)), random.randint(0, len(records))
-    parts = [lottery().draw(rows(part)) for part in (shuffled[:cut], shuffled[cut:])]
-    again = lottery().kept(pa.Table.from_batches(parts).combine_chunks().to_batches(max_chunksize=100)[0])
+    parts = [bounding().draw(rows(part)) for part in (shuffled[:cut], shuffled[cut:])]
+    again = bounding().keep_lowest(pa.Table.from_batches(parts).combine_chunks().to_batches(max_chunksize=100)[0])
     assert codes(again) == codes(whole)
 
 
 def test_nobody_else_has_a_say_in_what_is_chosen():
     rng = np.random.default_rng(0)
     ids, ages = rng.integers(0, 20, 400), rng.integers(0, 100, 400)
-    everybody = [ticket for ticket in codes(lottery().draw(batch(ids, ages))) if ticket[0] != b"7"]
-    without = codes(lottery().draw(batch(ids[ids != 7], ages[ids != 7])))
+    everybody = [ticket for ticket in codes(bounding().draw(batch(ids, ages))) if ticket[0] != b"7"]
+    without = codes(bounding().draw(batch(ids[ids != 7], ages[ids != 7])))
     assert everybody == without
 
 
 def test_targets_have_no_say_in_which_other_columns_are_kept():
     rng = np.random.default_rng(1)
     ids, ages = rng.integers(0, 20, 400), rng.integers(0, 10, 400)
-    kept = [[ticket[:2] for ticket in codes(lottery().draw(batch(ids, ages, rng.random(400) < 0.5)))] for _ in range(5)]
+    kept = [
+        [ticket[:2] for ticket in codes(bounding().draw(batch(ids, ages, rng.random(400) < 0.5)))] for _ in range(5)
+    ]
     assert all(one == kept[0] for one in kept)
 
 
 def test_records_that_name_nobody_are_left_out():
-    tickets = lottery().draw(batch([1, None, 1, None], [1, 2, 3, 4]))
+    tickets = bounding().draw(batch([1, None, 1, None], [1, 2, 3, 4]))
     assert codes(tickets) == [(b"1", 1, 0), (b"1", 3, 0)]
-    assert lottery().draw(batch(pa.array([None, None], pa.int64()), [1, 2])).num_rows == 0
-    assert lottery().draw(batch(pa.array([], pa.int64()), pa.array([], pa.int64()))).num_rows == 0
+    assert bounding().draw(batch(pa.array([None, None], pa.int64()), [1, 2])).num_rows == 0
+    assert bounding().draw(batch(pa.array([], pa.int64()), pa.array([], pa.int64()))).num_rows == 0
 
 
 def test_another_key_chooses_others():
     ids, ages = [1] * 50, list(range(50))
-    assert len({tuple(codes(lottery(key=bytes([key])).draw(batch(ids, ages)))) for key in range(20)}) > 15
+    assert len({tuple(codes(bounding(key=bytes([key])).draw(batch(ids, ages)))) for key in range(20)}) > 15
 
 
 @pytest.mark.parametrize("ages", [(0, 1), (0, 50), (0, 1, 2, 3, 4), (10, 20, 40, 80)], ids=str)
@@ -89,7 +91,7 @@ def test_each_record_has_its_fair_chance(ages):
     """Persons with the same records keep different ones; one key, many persons."""
     persons = 4_000
     ids = np.repeat(np.arange(persons), len(ages))
-    kept = lottery(records=1).draw(batch(ids, np.tile(ages, persons)))
+    kept = bounding(records=1).draw(batch(ids, np.tile(ages, persons)))
     shares = np.bincount(kept.column("code 0").to_numpy(), minlength=100)[list(ages)] / persons
     assert len(kept) == persons
     assert np.abs(shares - 1 / len(ages)).max() < 5 * np.sqrt(0.25 / persons)
@@ -98,4 +100,4 @@ def test_each_record_has_its_fair_chance(ages):
 def test_who_is_chosen_depends_on_the_secret_key():
     """Without it anybody could compute which records of a person count."""
     ids = pa.array([b"7", b"8"], pa.large_binary())
-    assert not np.array_equal(lottery(key=b"one")._words(ids), lottery(key=b"other")._words(ids))
+    assert not np.array_equal(bounding(key=b"one")._words(ids), bounding(key=b"other")._words(ids))

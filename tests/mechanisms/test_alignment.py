@@ -1,4 +1,4 @@
-"""Pictures that are set upright: the frame, a whole release of small pictures, and the model that it makes."""
+"""Pictures that are aligned: the frame, a whole release of small pictures, and the model that it makes."""
 
 import dataclasses
 import json
@@ -13,13 +13,13 @@ import sfumato
 from sfumato.artefact.verify import verify
 from sfumato.fitting.mechanisms.subspace.alignment import frame_of, together
 from sfumato.fitting.mechanisms.subspace.gaussians import Subspace
-from sfumato.fitting.models.subspace.alignment import UprightModel
+from sfumato.fitting.models.subspace.alignment import AlignedImageModel
 from sfumato.fitting.models.subspace.model import SubspaceModel
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.encoding import Encoder
-from sfumato.trusted.feature_maps import Upright
-from sfumato.trusted.feature_maps.alignment import MOVES, Frame, upright_places
+from sfumato.trusted.feature_maps import AlignedImages
+from sfumato.trusted.feature_maps.alignment import MOVES, ImageFrame, align_images
 
 SIDE = 12
 NAMES = [f"p_{j}" for j in range(SIDE * SIDE)]
@@ -76,17 +76,17 @@ def failures(made: sfumato.Release) -> list[str]:
     return [one.what for one in verify(made) if not one.holds]
 
 
-def test_upright_pictures_are_told_better_than_pixels_are():
+def test_aligned_pictures_are_told_better_than_pixels_are():
     data = table(1_000)
-    upright, plain = released(data), released(data, schema(image=False))
-    assert plain.fitted.upright is None
+    aligned, plain = released(data), released(data, schema(image=False))
+    assert plain.fitted.aligned is None
     assert len(plain.measurements) == 10
-    assert accuracy(upright) > max(0.95, accuracy(plain) + 0.01)
+    assert accuracy(aligned) > max(0.95, accuracy(plain) + 0.01)
 
 
 def test_dark_ink_on_light_paper_is_as_good():
     made = released(table(3_000, dark=True))
-    assert made.fitted.upright.frame.dark
+    assert made.fitted.aligned.frame.dark
     assert accuracy(made, dark=True) > 0.95
     drawn = made.sample(200, seed=0, output="pandas")[NAMES].to_numpy()
     assert np.median(drawn) > 230
@@ -97,7 +97,7 @@ def test_the_whole_budget_is_asked_and_no_more(release):
     spent = sum(one.mu**2 for one in release.measurements)
     assert spent == pytest.approx(Budget(2.0, 1e-5).mu ** 2, rel=1e-6)
     assert spent <= Budget(2.0, 1e-5).mu ** 2
-    assert [isinstance(one.statistic.view.places, Upright) for one in release.measurements[10:]] == [True] * 12
+    assert [isinstance(one.statistic.view.places, AlignedImages) for one in release.measurements[10:]] == [True] * 12
     assert failures(release) == UNTRUSTED
 
 
@@ -105,10 +105,10 @@ def test_drawn_pictures_lean_and_grow_as_real_ones_do(release):
     """The moves of a class, and the ink of each pixel, as in the table."""
     drawn = release.sample(4_000, seed=3, output="pandas")
     x, kind = pictures(8_000)
-    frame = release.fitted.upright.frame
+    frame = release.fitted.aligned.frame
     for one, label in enumerate(LABELS):
-        mine = upright_places(drawn.loc[drawn["kind"] == label, NAMES].to_numpy().T / 255, frame)[-MOVES:]
-        real = upright_places(x[kind == one].T / 255, frame)[-MOVES:]
+        mine = align_images(drawn.loc[drawn["kind"] == label, NAMES].to_numpy().T / 255, frame)[-MOVES:]
+        real = align_images(x[kind == one].T / 255, frame)[-MOVES:]
         assert np.abs(mine.mean(axis=1) - real.mean(axis=1)).max() < 0.06
         assert (mine.std(axis=1) / real.std(axis=1)).min() > 0.5
         assert (mine.std(axis=1) / real.std(axis=1)).max() < 1.8
@@ -150,7 +150,7 @@ def test_part_of_a_picture_is_told_by_its_pixels(release):
 
 def test_pictures_without_classes_are_drawn():
     made = released(table(2_000).drop_columns("kind"), schema(target=False))
-    assert made.fitted.upright is not None
+    assert made.fitted.aligned is not None
     assert failures(made) == UNTRUSTED
     assert made.sample(30, seed=0, output="pandas").shape == (30, SIDE * SIDE)
 
@@ -164,7 +164,7 @@ def test_pictures_of_many_shades_are_drawn():
     data = pa.table({**{name: grey[j] for j, name in enumerate(NAMES)}, "kind": rng.choice(LABELS, 2_000)})
     made = released(data, epsilon=3.0)
     assert made.fitted.marginals is None
-    assert made.fitted.upright.frame.still
+    assert made.fitted.aligned.frame.still
     drawn = made.sample(1_000, seed=0, output="pandas")[NAMES].to_numpy()
     assert np.abs(drawn.mean(axis=0) - grey.mean(axis=1)).mean() < 15
     slope = np.corrcoef(grey[0], grey[-1])[0, 1]
@@ -216,14 +216,14 @@ def test_a_bundle_keeps_it(release, tmp_path):
 
 
 def test_models_of_other_pictures_are_apart(release):
-    model, upright = release.fitted, release.fitted.upright
-    other = dataclasses.replace(upright, centres=upright.centres + 0.5)
-    assert model.distance(dataclasses.replace(model, upright=other)) > 0.02
-    moved = dataclasses.replace(upright, means=upright.means + 0.1)
-    assert model.distance(dataclasses.replace(model, upright=moved)) > 0.02
-    assert model.distance(dataclasses.replace(model, upright=None)) == 1
-    narrower = {name: getattr(upright, name)[..., :1] for name in ("basis", "whitening", "centres")}
-    assert upright.distance(dataclasses.replace(upright, covs=upright.covs[:, :1, :1], **narrower)) == 1
+    model, aligned = release.fitted, release.fitted.aligned
+    other = dataclasses.replace(aligned, centres=aligned.centres + 0.5)
+    assert model.distance(dataclasses.replace(model, aligned=other)) > 0.02
+    moved = dataclasses.replace(aligned, means=aligned.means + 0.1)
+    assert model.distance(dataclasses.replace(model, aligned=moved)) > 0.02
+    assert model.distance(dataclasses.replace(model, aligned=None)) == 1
+    narrower = {name: getattr(aligned, name)[..., :1] for name in ("basis", "whitening", "centres")}
+    assert aligned.distance(dataclasses.replace(aligned, covs=aligned.covs[:, :1, :1], **narrower)) == 1
 
 
 @pytest.mark.parametrize("change", [{"frame": {"high": 6}}, {"directions": 3}, {"gone": None}])
@@ -231,10 +231,10 @@ def test_content_that_was_changed_is_refused(release, change):
     content, arrays = release.fitted.to_parts()
     columns = Encoder(release.schema).columns
     assert SubspaceModel.from_parts(json.loads(json.dumps(content)), arrays, columns).distance(release.fitted) < 1e-5
-    upright = content["upright"]
-    other = upright | {"frame": upright["frame"] | change["frame"]} if "frame" in change else upright | change
-    with pytest.raises(ValueError, match=r"upright|array"):
-        SubspaceModel.from_parts(content | {"upright": None if "gone" in change else other}, arrays, columns)
+    aligned = content["aligned"]
+    other = aligned | {"frame": aligned["frame"] | change["frame"]} if "frame" in change else aligned | change
+    with pytest.raises(ValueError, match=r"aligned|array"):
+        SubspaceModel.from_parts(content | {"aligned": None if "gone" in change else other}, arrays, columns)
 
 
 @pytest.mark.parametrize(
@@ -248,27 +248,27 @@ def test_content_that_was_changed_is_refused(release, change):
     ],
 )
 def test_parts_that_do_not_fit_are_refused(release, change):
-    upright = release.fitted.upright
-    with pytest.raises(ValueError, match="upright"):
-        dataclasses.replace(upright, **(change if "covs" not in change else {"covs": -upright.covs}))
+    aligned = release.fitted.aligned
+    with pytest.raises(ValueError, match="aligned"):
+        dataclasses.replace(aligned, **(change if "covs" not in change else {"covs": -aligned.covs}))
 
 
-def test_upright_pictures_of_other_classes_are_refused(release):
-    upright = release.fitted.upright
-    one = {name: getattr(upright, name)[:1] for name in ("means", "centres", "covs")}
-    with pytest.raises(ValueError, match="upright"):
-        dataclasses.replace(release.fitted, upright=dataclasses.replace(upright, **one))
+def test_aligned_pictures_of_other_classes_are_refused(release):
+    aligned = release.fitted.aligned
+    one = {name: getattr(aligned, name)[:1] for name in ("means", "centres", "covs")}
+    with pytest.raises(ValueError, match="aligned"):
+        dataclasses.replace(release.fitted, aligned=dataclasses.replace(aligned, **one))
 
 
 def test_densities_are_those_of_normal_laws(release):
-    upright: UprightModel = release.fitted.upright
+    aligned: AlignedImageModel = release.fitted.aligned
     places = pictures(10)[0] / 255
     slow = np.empty((10, 2))
     for c in range(2):
         for n, one in enumerate(places):
-            along = (upright_places(one[:, None], upright.frame)[:, 0] - upright.means[c]) @ upright.whitening
-            slow[n, c] = multivariate_normal(upright.centres[c], upright.covs[c]).logpdf(along)
-    assert np.allclose(upright.log_densities(places), slow)
+            along = (align_images(one[:, None], aligned.frame)[:, 0] - aligned.means[c]) @ aligned.whitening
+            slow[n, c] = multivariate_normal(aligned.centres[c], aligned.covs[c]).logpdf(along)
+    assert np.allclose(aligned.log_densities(places), slow)
 
 
 def test_directions_of_pictures_and_moves_stand_side_by_side():
@@ -306,6 +306,6 @@ def test_a_frame_is_how_the_average_picture_lies(dark):
 @pytest.mark.parametrize("level", [0.0, 0.3, 1.0])
 def test_a_flat_average_has_a_frame(level):
     frame = frame_of(np.full((10, 8), level), still=False)
-    assert isinstance(frame, Frame)
+    assert isinstance(frame, ImageFrame)
     assert math.isfinite(frame.slant)
     assert 0 < frame.width <= 8 / 3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.fitting.approx_equal import approx_equal
-from sfumato.fitting.mechanisms.mixture.design import designed
+from sfumato.fitting.mechanisms.mixture.design import build_design
 from sfumato.trusted.feature_maps import (
     Boxes,
     ByRule,
@@ -40,8 +40,8 @@ def asked(one, parting=None) -> ClassSums:
 
 MAPS = {
     "waves": lambda factor: FourierFeatures.of(factor * np.array([[3.0], [40.0]]), 1.0),
-    "hampel": lambda factor: designed("hampel", view(factor), 500.0, 1.0),
-    "lift": lambda factor: designed("lift", view(factor), 500.0, 1.0),
+    "hampel": lambda factor: build_design("hampel", view(factor), 500.0, 1.0),
+    "lift": lambda factor: build_design("lift", view(factor), 500.0, 1.0),
     "shells": lambda factor: Shells.of(view(factor)),
     "boxes": lambda factor: Boxes(view(factor), 2, 8, 3.0),
 }

@@ -1,4 +1,4 @@
-"""Pictures set upright: what moves are, that they can be undone, and that all is a record's own to the last digit."""
+"""Pictures aligned: what moves are, that they can be undone, and that all is a record's own to the last digit."""
 
 import json
 import math
@@ -12,15 +12,15 @@ from scipy.ndimage import map_coordinates
 from sfumato.errors import BundleError
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps import ByTarget, CentredProjection, ScaledColumns, Upright
+from sfumato.trusted.feature_maps import AlignedImages, ByTarget, CentredProjection, ScaledColumns
 from sfumato.trusted.feature_maps.alignment import (
     MOVES,
-    Frame,
+    ImageFrame,
     Moves,
+    align,
+    align_images,
     picture_of,
     set_back,
-    set_upright,
-    upright_places,
 )
 from sfumato.trusted.feature_maps.coordinates import coordinates_from_content
 from sfumato.trusted.schema import Schema
@@ -29,7 +29,7 @@ from tests.statistics.hunting import hunt
 from tests.statistics.splitting import same_for_any_split
 
 HIGH, WIDE = 20, 16
-FRAME = Frame(HIGH, WIDE, still=False, dark=False, across=0.3, down=-0.2, slant=0.1, width=2.0, height=3.0)
+FRAME = ImageFrame(HIGH, WIDE, still=False, dark=False, across=0.3, down=-0.2, slant=0.1, width=2.0, height=3.0)
 
 
 def stroke(across: float, down: float, slant: float, width: float, height: float) -> np.ndarray:
@@ -66,19 +66,19 @@ def test_moves_are_those_of_the_ink(shape):
 
 
 @pytest.mark.parametrize("shape", [(1.0, 1.5, 0.4, 1.6, 2.5), (-1.0, 0.0, -0.3, 2.3, 3.2)])
-def test_an_upright_stroke_lies_as_the_frame_does(shape):
+def test_an_aligned_stroke_lies_as_the_frame_does(shape):
     image = stroke(*shape)
-    upright = set_upright(image, Moves.of(whole(image), FRAME), FRAME)
-    again = Moves.of(whole(upright), FRAME)
+    aligned = align(image, Moves.of(whole(image), FRAME), FRAME)
+    again = Moves.of(whole(aligned), FRAME)
     assert [float(one[0]) for one in again] == pytest.approx([0.3, -0.2, 0.1, 1.0, 1.0], abs=0.12)
-    assert np.abs(upright - stroke(0.3, -0.2, 0.1, 2.0, 3.0)).max() < 0.2
+    assert np.abs(aligned - stroke(0.3, -0.2, 0.1, 2.0, 3.0)).max() < 0.2
 
 
 @pytest.mark.parametrize("shape", [(1.0, 1.5, 0.4, 1.6, 2.5), (-1.0, 0.0, -0.3, 2.3, 3.2)])
-def test_what_was_set_upright_is_set_back(shape):
+def test_what_was_aligned_is_set_back(shape):
     image = stroke(*shape)
     moves = Moves.of(whole(image), FRAME)
-    assert np.abs(set_back(set_upright(image, moves, FRAME), moves, FRAME) - image).max() < 0.12
+    assert np.abs(set_back(align(image, moves, FRAME), moves, FRAME) - image).max() < 0.12
 
 
 def test_pixels_between_pixels_are_those_of_the_four_around():
@@ -89,7 +89,7 @@ def test_pixels_between_pixels_are_those_of_the_four_around():
     lower, beside = down + 0.2, across - 0.3 - 0.1 * (down + 0.2)
     at = [-0.4 + 0.8 * lower + (HIGH - 1) / 2, 0.7 + 1.2 * beside + 0.3 * 0.8 * lower + (WIDE - 1) / 2]
     slow = map_coordinates(np.pad(image.reshape(HIGH, WIDE), 3), [one + 3 for one in at], order=1)
-    assert np.allclose(set_upright(image, moves, FRAME).reshape(HIGH, WIDE), slow, atol=1e-9)
+    assert np.allclose(align(image, moves, FRAME).reshape(HIGH, WIDE), slow, atol=1e-9)
 
 
 @given(st.lists(st.floats(0, 1), min_size=MOVES, max_size=MOVES))
@@ -101,8 +101,8 @@ def test_moves_have_places_from_0_to_1(places):
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_flat_picture_is_moved_within_bounds(value, dark):
-    frame = Frame(HIGH, WIDE, False, dark, 0.3, -0.2, 0.1, 2.0, 3.0)
-    found = upright_places(np.full((HIGH * WIDE, 1), value), frame)
+    frame = ImageFrame(HIGH, WIDE, False, dark, 0.3, -0.2, 0.1, 2.0, 3.0)
+    found = align_images(np.full((HIGH * WIDE, 1), value), frame)
     assert np.isfinite(found).all()
     assert found.min() >= 0
     assert found.max() <= 1
@@ -111,9 +111,9 @@ def test_a_flat_picture_is_moved_within_bounds(value, dark):
 
 
 def test_still_pictures_stay_as_they_are():
-    still = Frame(HIGH, WIDE, True, False, 0.3, -0.2, 0.1, 2.0, 3.0)
+    still = ImageFrame(HIGH, WIDE, True, False, 0.3, -0.2, 0.1, 2.0, 3.0)
     image = stroke(1.0, 1.5, 0.4, 1.6, 2.5)
-    found = upright_places(image, still)
+    found = align_images(image, still)
     assert np.array_equal(found[:-MOVES], image)
     assert found[-MOVES:, 0] == pytest.approx([0.5, 0.5, 0.5, 8 / 21, 8 / 21])
     assert np.array_equal(set_back(image, Moves.from_places(np.full((MOVES, 1), 0.9), still), still), image)
@@ -122,8 +122,8 @@ def test_still_pictures_stay_as_they_are():
 def test_light_on_dark_and_dark_on_light_are_set_alike():
     image = stroke(1.0, 1.5, 0.4, 1.6, 2.5)
     image = np.rint(image * 2**12) / 2**12
-    dark = Frame(HIGH, WIDE, False, True, 0.3, -0.2, 0.1, 2.0, 3.0)
-    assert np.array_equal(upright_places(image, FRAME), upright_places(1 - image, dark))
+    dark = ImageFrame(HIGH, WIDE, False, True, 0.3, -0.2, 0.1, 2.0, 3.0)
+    assert np.array_equal(align_images(image, FRAME), align_images(1 - image, dark))
 
 
 def schema_of(*runs: str) -> Schema:
@@ -150,19 +150,19 @@ def test_a_schema_says_what_is_one_picture():
 @pytest.mark.parametrize("change", [{"high": 3}, {"width": 0.0}, {"slant": math.nan}])
 def test_frames_that_are_none_are_refused(change):
     with pytest.raises(ValueError, match="frame"):
-        Frame(
+        ImageFrame(
             **{"high": 8, "wide": 8, "still": False, "dark": False, "across": 0.0, "down": 0.0, "slant": 0.0}
             | {"width": 1.0, "height": 1.0, **change}
         )
 
 
-SMALL = Frame(4, 4, still=False, dark=False, across=0.1, down=0.0, slant=0.0, width=1.0, height=1.1)
+SMALL = ImageFrame(4, 4, still=False, dark=False, across=0.1, down=0.0, slant=0.0, width=1.0, height=1.1)
 PLACES = ScaledColumns(columns(run("p", 4, 4)))
-UPRIGHT = Upright(PLACES, SMALL)
+ALIGNED = AlignedImages(PLACES, SMALL)
 CODES = {**dict.fromkeys(PLACES.names, 256), "label": 3}
 RNG = np.random.default_rng(0)
-CENTRES, DIRECTIONS = RNG.random((3, UPRIGHT.size)), RNG.normal(size=(5, UPRIGHT.size))
-VIEW = CentredProjection.of(UPRIGHT, ByTarget("label", 3), CENTRES, DIRECTIONS)
+CENTRES, DIRECTIONS = RNG.random((3, ALIGNED.size)), RNG.normal(size=(5, ALIGNED.size))
+VIEW = CentredProjection.of(ALIGNED, ByTarget("label", 3), CENTRES, DIRECTIONS)
 STATISTICS = [ClippedSums(VIEW, 1.0), Scatter(VIEW, 1.0, apart=True), DistanceHistogram(VIEW, (2.0, 2.6, 3.5))]
 
 
@@ -172,7 +172,7 @@ def batch_of(rows: int) -> Batch:
 
 
 def test_records_are_whole_numbers_in_their_range():
-    found = UPRIGHT(batch_of(3_000))
+    found = ALIGNED(batch_of(3_000))
     assert found.shape == (16 + MOVES, 3_000)
     assert np.array_equal(found, np.rint(found))
     assert found.min() >= 0
@@ -181,34 +181,34 @@ def test_records_are_whole_numbers_in_their_range():
 
 def test_a_record_is_the_same_alone_and_in_company(monkeypatch):
     batch = batch_of(1_000)
-    all_of_them = UPRIGHT(batch)
+    all_of_them = ALIGNED(batch)
     for n in range(0, 1_000, 41):
         alone = Batch(1, {name: codes[n : n + 1] for name, codes in batch.codes.items()})
-        assert np.array_equal(UPRIGHT(alone)[:, 0], all_of_them[:, n])
+        assert np.array_equal(ALIGNED(alone)[:, 0], all_of_them[:, n])
     monkeypatch.setattr("sfumato.trusted.feature_maps.alignment._NUMBERS_AT_ONCE", 1_000)
-    assert np.array_equal(UPRIGHT(batch), all_of_them)
+    assert np.array_equal(ALIGNED(batch), all_of_them)
 
 
 def test_moves_alone_are_the_last_of_all():
     batch = batch_of(50)
-    alone = Upright(PLACES, SMALL, moves_alone=True)
+    alone = AlignedImages(PLACES, SMALL, moves_alone=True)
     assert alone.size == MOVES
-    assert (alone.noun, UPRIGHT.noun, PLACES.noun) == ("moves of pictures", "upright pictures", "records")
-    assert ClippedSums(VIEW, 1.0).title.startswith("sums of upright pictures in 5 directions by label")
-    assert np.array_equal(alone(batch), UPRIGHT(batch)[-MOVES:])
+    assert (alone.noun, ALIGNED.noun, PLACES.noun) == ("moves of pictures", "aligned pictures", "records")
+    assert ClippedSums(VIEW, 1.0).title.startswith("sums of aligned pictures in 5 directions by label")
+    assert np.array_equal(alone(batch), ALIGNED(batch)[-MOVES:])
     assert coordinates_from_content(json.loads(json.dumps(alone.to_dict()))) == alone
 
 
 def test_columns_that_are_not_the_picture_of_a_frame_are_refused():
     with pytest.raises(ValueError, match="picture"):
-        Upright(PLACES, FRAME)
+        AlignedImages(PLACES, FRAME)
     with pytest.raises(BundleError, match="update"):
         coordinates_from_content({"kind": "smells"})
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda one: type(one).__name__)
-def test_no_neighbour_moves_a_sum_of_upright_pictures_further_than_claimed(statistic, adjacency):
+def test_no_neighbour_moves_a_sum_of_aligned_pictures_further_than_claimed(statistic, adjacency):
     found = hunt(statistic, adjacency, CODES, "label", tries=100)
     assert 0.6 * statistic.sensitivity(adjacency) < found <= statistic.sensitivity(adjacency)
 

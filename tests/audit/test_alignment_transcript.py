@@ -8,7 +8,7 @@ from sfumato.audit.transcript import mu_between
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.sources import open_source
-from tests.mechanisms.test_upright import LABELS, NAMES, SIDE, pictures, released, schema
+from tests.mechanisms.test_alignment import LABELS, NAMES, SIDE, pictures, released, schema
 
 SCHEMA, BUDGET = schema(), Budget(1.0, 1e-5)
 X, KIND = pictures(800)
