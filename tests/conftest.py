@@ -54,6 +54,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The scheduler of `--dist loadfile`, with one worker for Spark."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from tests.one_spark import OneSpark
+
+    return OneSpark(config, log)
+
+
 @pytest.fixture(autouse=True)
 def _own_ledger(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test writes into the user's ledger."""

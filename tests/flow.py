@@ -1,9 +1,11 @@
 """`python -m tests.flow`: which files one table passes through, in `release` by each mechanism, `sample` and `verify`.
 
 Prints the number of files of the library in which a function was called, and how often the folder changes from one file
-to the next, in the order in which files are first entered. One thread, so that calls have an order.
+to the next, in the order in which files are first entered. One thread, so that calls have an order; everything is done
+once before, so that what is loaded on demand is not counted. `--paths` prints the files.
 """
 
+import inspect
 import itertools
 import sys
 import tempfile
@@ -28,9 +30,10 @@ SCHEMA = """
 def traced(work: Callable[[], Any]) -> tuple[Any, list[Path]]:
     """What the work returns, and the files of the library in the order in which they are first entered."""
     seen: dict[str, None] = {}
+    work()
 
     def note(frame: Any, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_name != "<module>":
+        if event == "call" and frame.f_code.co_flags & inspect.CO_OPTIMIZED:  # functions, not bodies of classes
             seen.setdefault(frame.f_code.co_filename)
 
     sys.setprofile(note)
@@ -41,10 +44,15 @@ def traced(work: Callable[[], Any]) -> tuple[Any, list[Path]]:
     return result, [Path(name) for name in seen if Path(name).is_relative_to(ROOT)]
 
 
-def told(files: list[Path]) -> str:
+def describe(files: list[Path]) -> str:
     """Files, and changes of folder between one and the next."""
-    rooms = [file.parent for file in files]
-    return f"{len(files):3d} files, {sum(a != b for a, b in itertools.pairwise(rooms)):3d} changes of folder"
+    folders = [file.parent for file in files]
+    counts = f"{len(files):3d} files, {sum(a != b for a, b in itertools.pairwise(folders)):3d} changes of folder"
+    if "--paths" not in sys.argv:
+        return counts
+    steps = itertools.groupby(files, lambda file: file.parent)
+    lines = [f"    {folder.relative_to(ROOT)}: {' '.join(file.stem for file in step)}" for folder, step in steps]
+    return "\n".join([counts, *lines])
 
 
 def main() -> None:
@@ -64,12 +72,12 @@ def main() -> None:
             release, files = traced(
                 lambda m=mechanism: sfumato.release(path, schema, epsilon=4, mechanism=m, ledger=None)
             )
-            print(f"release by {mechanism:9s} {told(files)}")
+            print(f"release by {mechanism:9s} {describe(files)}")
             if mechanism == "tables":
                 release.save(Path(folder) / "b.sfumato")
         opened, _ = traced(lambda: sfumato.open(Path(folder) / "b.sfumato"))
-        print(f"sample               {told(traced(lambda: opened.sample(10))[1])}")
-        print(f"verify               {told(traced(lambda: verify(opened))[1])}")
+        print(f"sample               {describe(traced(lambda: opened.sample(10))[1])}")
+        print(f"verify               {describe(traced(lambda: verify(opened))[1])}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from sfumato.errors import BundleError
 from tests.fuzzing.bundles import MEMORY
 from tests.mechanisms.every import every_case
 
-QUICK = ["tables", "mixture", "mixture, public features", "subspace", "subspace of pictures", "slices"]
+QUICK = ["tables", "mixture", "subspace", "slices"]
 
 
 def fuzz(mechanism: str, seconds: int, seed: int, most: int) -> str:
@@ -28,7 +28,7 @@ def fuzz(mechanism: str, seconds: int, seed: int, most: int) -> str:
 
 @pytest.mark.parametrize("mechanism", QUICK)
 def test_lies_are_found_or_do_no_harm(mechanism):
-    fuzz(mechanism, 60, 0, 75)
+    fuzz(mechanism, 60, 0, 40)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import pytest
 
 import sfumato
 from sfumato.fitting.models.gaussian_mixture.model import ACTIONS
+from tests.parameters import mostly_slow
 
 RNG = np.random.default_rng(0)
 
@@ -101,7 +102,7 @@ def test_any_table_without_labels_is_released_as_something_whole(table):
     check(release_of(table, NO_TARGET, epsilon=2.0))
 
 
-@pytest.mark.parametrize("table", ["no rows", "one row", "five rows", "two points"])
+@pytest.mark.parametrize("table", mostly_slow(["no rows", "one row", "five rows", "two points"], "no rows"))
 def test_as_many_components_as_asked_for_whatever_the_rows(table):
     release = release_of(UNLABELLED[table], NO_TARGET, epsilon=2.0, components=3)
     check(release)

@@ -16,6 +16,7 @@ from sfumato.errors import BudgetError, RequestError, SchemaError
 from sfumato.fitting.models.gaussian_mixture.model import ACTIONS
 from sfumato.report.public import public_report
 from tests.conftest import in_pandas
+from tests.parameters import mostly_slow
 
 SCHEMA = sfumato.Schema.from_yaml("""
 sfumato: 1
@@ -405,7 +406,7 @@ ADJACENCIES = list(sfumato.Adjacency)
 
 
 @pytest.mark.parametrize("rows", HOSTILE.values(), ids=HOSTILE)
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("adjacency", mostly_slow(ADJACENCIES, sfumato.Adjacency.REPLACE))
 def test_whatever_the_rows_hold_the_path_and_the_spend_are_the_same(rows, adjacency, usual):
     release = release_of(rows, SMALL, epsilon=1.0, adjacency=adjacency)
     other = usual[adjacency]
@@ -430,7 +431,9 @@ def test_whatever_the_rows_hold_the_path_and_the_spend_are_the_same(rows, adjace
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 100.0])
-@pytest.mark.parametrize("rows", ["no rows", "constants", "perfectly correlated", "two places"])
+@pytest.mark.parametrize(
+    "rows", mostly_slow(["no rows", "constants", "perfectly correlated", "two places"], "no rows", "two places")
+)
 def test_budgets_of_every_size(epsilon, rows):
     release = release_of(HOSTILE[rows], SMALL, epsilon=epsilon, delta=1e-9)
     assert len(release.sample(10)) == 10

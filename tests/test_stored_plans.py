@@ -9,8 +9,8 @@ from sfumato.artefact.verify import Outcome, verify
 from sfumato.errors import BundleError
 from sfumato.fitting.mechanisms.counts import grids, merging
 from sfumato.fitting.mechanisms.mechanism import find_mechanism, restore_plan
+from sfumato.fitting.mechanisms.mixture import design, rounds
 from sfumato.fitting.mechanisms.mixture import plan as mixture_plan
-from sfumato.fitting.mechanisms.mixture import rounds
 from sfumato.fitting.mechanisms.tables import approximation, plan
 from sfumato.fitting.tuning import TuningConstants, current_constants, read_constants, stored_constants
 from tests.mechanisms.every import every_case
@@ -37,6 +37,8 @@ CHANGES = {
     "a fit": ("tables", approximation.Tuning, "jitter", 0.5),
     "a share of a mixture": ("mixture", mixture_plan.Tuning, "probe", 0.08),
     "a fit of a mixture": ("mixture", rounds.Tuning, "rough", 0.02),
+    "designs of a mixture": ("mixture", design.Tuning, "designs", 2),
+    "how a design is drawn": ("mixture", design.Tuning, "terms", 20),
 }
 
 

@@ -1,4 +1,4 @@
-"""The public designs of the mixture's scores, found anew: `python -m experiments.designs` writes designs.json."""
+"""The public designs of the mixture's scores, found anew: `python -m experiments.designs` writes designs_1.json."""
 
 import json
 from importlib.resources import files
@@ -16,7 +16,7 @@ def table(kind: Kind) -> list[list[list[float]]]:
 
 
 def main() -> None:
-    path = Path(str(files("sfumato.fitting.mechanisms.mixture").joinpath("designs.json")))
+    path = Path(str(files("sfumato.fitting.mechanisms.mixture").joinpath("designs_1.json")))
     tables = {"hampel": table("hampel"), "lift": table("lift")}
     path.write_text(json.dumps(tables).replace("]], [[", "]],\n[[") + "\n", encoding="utf-8")
     print(f"wrote {path.name}: {LEVELS} levels of {MOST_COLUMNS} dimensions for {len(tables)} maps")

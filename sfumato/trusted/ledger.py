@@ -67,7 +67,13 @@ def held_against(release: PrivacyUnit, limit: PrivacyUnit) -> int | None:
         return 1
     if limit.unit not in (None, release.unit):
         return None
-    persons = 2 if release.unit != limit.unit and limit.adjacency == Adjacency.REPLACE else 1
+    match limit.adjacency:
+        case Adjacency.REPLACE:
+            persons = 1 if release.unit == limit.unit else 2
+        case Adjacency.ADD_REMOVE | Adjacency.LABEL:
+            persons = 1
+        case _:
+            assert_never(limit.adjacency)
     match release.adjacency:
         case Adjacency.ADD_REMOVE:
             return (2 * persons) ** 2

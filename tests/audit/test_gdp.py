@@ -14,6 +14,7 @@ from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.statistics import Cells, Stacked
+from tests.parameters import mostly_slow
 
 SCHEMA = Schema.from_yaml("""
 {sfumato: 1, name: two, columns: [{name: a, type: category, values: [x, y]}, {name: b, type: boolean}], target: b}
@@ -53,7 +54,7 @@ def audit(statistic, adjacency, mu, draws, factor=1.0) -> float:
     return mu_lower_bound(*sides) / mu
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+@pytest.mark.parametrize("epsilon", mostly_slow([1.0, 4.0], 4.0))
 def test_the_bound_is_tight_and_below_the_claim(epsilon):
     assert 0.90 <= audit(ONE, Adjacency.ADD_REMOVE, mu_of(epsilon, 1e-5), 2_000_000) <= 1.0
 
@@ -64,7 +65,7 @@ def test_every_adjacency_and_a_stack(adjacency):
     assert 0.90 <= audit(statistic, adjacency, mu_of(2.0, 1e-5), 1_000_000) <= 1.0
 
 
-@pytest.mark.parametrize("factor", [0.9, 0.95])
+@pytest.mark.parametrize("factor", mostly_slow([0.9, 0.95], 0.95))
 def test_missing_noise_is_flagged(factor):
     assert audit(ONE, Adjacency.ADD_REMOVE, mu_of(4.0, 1e-5), 2_000_000, factor) > 1.0
 

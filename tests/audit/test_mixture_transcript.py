@@ -108,6 +108,7 @@ def test_with_public_features_a_label_spends_the_claim():
     assert 0.999 <= whole <= 1.0
 
 
+@pytest.mark.slow
 def test_an_attacker_at_the_door_comes_within_a_tenth_of_the_claim():
     """All questions of a release as one, each with its own noise, asked 60,000 times over, in three attempts."""
     release = released(16.0)

@@ -68,6 +68,7 @@ def test_no_other_label_costs_more_than_claimed(record):
     assert 0.3 < ratio <= 1
 
 
+@pytest.mark.slow
 def test_an_attacker_at_the_door_comes_near_the_claim_of_the_second_moment():
     release = sfumato.release(
         table(X, Y), SCHEMA, epsilon=8.0, delta=1e-5, mechanism="subspace", ledger=None, seed=1, types="declared"

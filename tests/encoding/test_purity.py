@@ -24,6 +24,7 @@ from sfumato.trusted.encoding import codes_of
 from sfumato.trusted.encoding.cells import cells_of
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
+from tests.parameters import mostly_slow
 
 COLUMNS = {
     "integer": {"type": "integer", "bounds": [0, 10]},
@@ -115,7 +116,7 @@ def built(make, values: list):
 
 
 @pytest.mark.filterwarnings("ignore")  # libraries warn of what they infer
-@pytest.mark.parametrize("make", FRAMES, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", mostly_slow(FRAMES, in_pandas, in_polars), ids=lambda make: make.__name__)
 def test_one_record_changes_neither_codes_nor_header_nor_refusal(make):
     pairs = 0
     for base in BASES.values():

@@ -11,6 +11,7 @@ from sfumato.fitting.generators import GENERATORS, LATENT, train, training
 from sfumato.fitting.generators.factory import draw_records
 from sfumato.report.training_curve import Curve
 from tests.generators.making import SIZES, evidence
+from tests.parameters import mostly_slow
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def off(seen, trained) -> float:
     return worst
 
 
-@pytest.mark.parametrize("name", ["mlp", "residual"])
+@pytest.mark.parametrize("name", mostly_slow(["mlp", "residual"], "mlp"))
 def test_a_generator_finds_the_tables_behind_a_little_noise(seen, name):
     curve = Curve()
     trained = train(seen, name, 300, 0, curve)

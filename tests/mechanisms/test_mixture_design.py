@@ -127,7 +127,7 @@ def test_the_damping_stays_below_what_keeps_the_norm(kind, d):
         kappa = np.exp(-np.outer(t, one.damping.rates)) @ np.array(one.damping.coefficients)
         room = np.sqrt(1 - one.w**2) if kind == "hampel" else 1.0
         assert (kappa * one.norm(t)).max() <= room * (1 + 1e-3)
-        assert one.damping == fit_radial_weight(kind, d, used_weights(kind, d, level))
+        assert one.damping == fit_radial_weight(kind, d, used_weights(kind, d, level), 24)
 
 
 def used_weights(kind: str, d: int, level: int) -> tuple[float, ...]:

@@ -26,6 +26,7 @@ from sfumato.trusted.statistics import Slices
 from tests.audit.test_transcript import NEIGHBOURS, SCHEMA, whole
 from tests.conftest import MIXED, make_table
 from tests.mechanisms.every import every_case, short_training
+from tests.parameters import mostly_slow
 
 PLANE = Schema.from_yaml(
     "{sfumato: 1, name: t, columns: [{name: x, type: number, bounds: [-1.2, 1.2]},"
@@ -55,7 +56,7 @@ def modes_found(release: sfumato.Release, modes: np.ndarray) -> tuple[int, float
     return int((np.bincount(far.argmin(axis=1)[near], minlength=8) > 200).sum()), float(near.mean())
 
 
-@pytest.mark.parametrize("mechanism", ["slices", "tables"])
+@pytest.mark.parametrize("mechanism", mostly_slow(["slices", "tables"], "slices"))
 @pytest.mark.parametrize("name", ["mlp", pytest.param("residual", marks=pytest.mark.slow)])
 def test_eight_gaussians_keep_their_modes_whatever_is_trained_on_whichever_bundle(mechanism, name):
     rows, modes = eight_gaussians(20_000)
@@ -94,6 +95,7 @@ def test_the_answers_spend_nearly_the_claim_and_never_more(adjacency):
     assert max(spent) >= 0.85 * Budget(1.0, 1e-5).mu
 
 
+@pytest.mark.slow
 def test_an_attacker_at_the_door_comes_within_a_tenth_of_the_claim():
     here, there = NEIGHBOURS[Adjacency.ADD_REMOVE]
     release = sliced(here, SCHEMA, epsilon=6.0)
@@ -208,7 +210,7 @@ def test_without_torch_a_generator_is_not_checked_and_not_wrong(monkeypatch):
     assert "sfumato[generators]" in check.detail
 
 
-@pytest.mark.parametrize("case", ["slices", "tables", "mixture", "mixture without classes"])
+@pytest.mark.parametrize("case", mostly_slow(["slices", "tables", "mixture", "mixture without classes"], "slices"))
 def test_generators_train_on_any_bundle_and_the_ledger_does_not_move(case, tmp_path):
     ledger = tmp_path / "ledger.sqlite"
     release = every_case()[case].release(ledger=ledger)
@@ -257,6 +259,7 @@ def twelve(rows: int, seed: int) -> pa.Table:
     return pa.table({**{f"x_{j}": x[:, j] for j in range(12)}, "y": y})
 
 
+@pytest.mark.slow
 def test_predictions_are_better_than_those_of_the_latent_points():
     release = sliced(twelve(5_000, 0), TWELVE, epsilon=2.0, epochs=150)
     fresh = read_all(twelve(5_000, 1), TWELVE)
@@ -269,6 +272,7 @@ def test_predictions_are_better_than_those_of_the_latent_points():
     assert ours < 0.6  # knowing nothing is 0.69
 
 
+@pytest.mark.slow
 def test_a_retrained_bundle_of_tables_keeps_what_gradients_told_and_samples_are_the_generators_own(tmp_path):
     release = sfumato.release(
         twelve(5_000, 0), TWELVE, epsilon=2.0, delta=1e-5, mechanism="tables", ledger=None, types="declared"
@@ -290,6 +294,7 @@ def test_numbers_of_numpy_are_kept_as_plain_ones(tmp_path):
         release.retrain(epochs=True)
 
 
+@pytest.mark.slow
 def test_images_train_convolutions():
     case = every_case()["subspace of pictures"]
     release = sliced(case.table, case.schema, epsilon=4.0)

@@ -13,7 +13,7 @@ def check(outcome: Outcome, kills: int, releases: int) -> None:
 
 
 def test_killed_writers_neither_overspend_nor_release_unrecorded():
-    check(trials_until(40, 60), kills=40, releases=60)
+    check(trials_until(15, 25), kills=15, releases=25)
 
 
 @pytest.mark.slow
@@ -31,4 +31,4 @@ def spends_after(ledger, seen, units):
 
 def test_a_spend_after_the_release_is_seen():
     with pytest.raises(AssertionError):
-        check(trials(4, spends_after), kills=1, releases=1)
+        check(trials(2, spends_after), kills=1, releases=1)

@@ -11,6 +11,7 @@ import sfumato
 from sfumato.trusted.ledger import Ledger
 from sfumato.trusted.sources.postgresql import PostgreSQL
 from tests.conftest import MIXED, make_table
+from tests.parameters import mostly_slow
 from tests.sources.filling import fill_duckdb, fill_server, fill_sqlite
 from tests.sources.postgresql_server import PASSWORD
 from tests.test_cli import flat, run
@@ -140,7 +141,7 @@ def test_a_connection_that_is_cut_leaves_no_bundle_and_counts(place, server, mon
     assert (account.spent, account.unfinished) == (sfumato.Budget(1.0, 1e-6).units, 1)
 
 
-@pytest.mark.parametrize("schema", [MIXED, BY_PERSON], ids=["records", "persons"])
+@pytest.mark.parametrize("schema", mostly_slow([MIXED, BY_PERSON], BY_PERSON), ids=["records", "persons"])
 def test_spark_reads_a_file(place, spark, schema):
     (place / "s.yaml").write_text(schema)
     done = release(place, place / "t.parquet", "--engine", "spark")
@@ -151,6 +152,7 @@ def test_spark_reads_a_file(place, spark, schema):
     assert sums(place) == [item.values.tolist() for item in expected.measurements]
 
 
+@pytest.mark.slow
 def test_spark_reads_a_table_of_its_catalog(place, spark):
     spark.createDataFrame(TABLE).createOrReplaceTempView("stays")
     assert release(place, "stays", "--engine", "spark").exit_code == 0

@@ -15,6 +15,7 @@ import sfumato
 from sfumato.artefact.verify import verify
 from sfumato.trusted.sources import open_source
 from tests.mechanisms.every import every_case
+from tests.parameters import mostly_slow
 from tests.sources.filling import fill_duckdb, fill_server, fill_sqlite
 from tests.sources.test_sources import as_csv
 
@@ -67,9 +68,9 @@ def in_files(table: pa.Table, folder: Path) -> Path:
 
 
 def _marked(name: str, place: str) -> Any:
-    """Fewer parts than 7 tell no more: one mechanism tries them, the others in the long checks."""
-    few = place == "spark 2" or (place == "spark 1" and name != "tables")
-    return pytest.param(name, place, marks=[pytest.mark.slow] if few else [])
+    """Spark answers slowly: one mechanism tries it, by record and by person, the others in the long checks."""
+    long = place.startswith("spark") and (place != "spark 7" or not name.startswith("tables"))
+    return pytest.param(name, place, marks=[pytest.mark.slow] if long else [])
 
 
 @pytest.mark.parametrize(("name", "place"), [_marked(name, place) for name in CASES for place in PLACES])
@@ -80,7 +81,7 @@ def test_every_place_gives_the_same_sums(name, place, stored):
             assert source.sum(statistic).tobytes() == expected, statistic.title
 
 
-@pytest.mark.parametrize("place", [*PLACES[:5], "spark 2"])
+@pytest.mark.parametrize("place", mostly_slow([*PLACES[:5], "spark 2"], *PLACES[:5]))
 @pytest.mark.parametrize("name", ["mixture", "mixture, by person"])
 def test_every_place_gives_the_same_release(name, place, stored):
     case = CASES[name]

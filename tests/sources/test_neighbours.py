@@ -43,7 +43,7 @@ def cases():
             for adjacency in Adjacency:
                 records = {**FITTING, **(HOSTILE if store.untyped else {})}
                 few = adjacency != Adjacency.ADD_REMOVE or "spark" in store.name
-                long = "spark" in store.name and (persons or adjacency != Adjacency.ADD_REMOVE)
+                long = "spark" in store.name and (store.name != "spark" or persons or adjacency != Adjacency.ADD_REMOVE)
                 chosen = {name: records[name] for name in ("far out", "nulls", "words") if name in records}
                 for more in (False, True):
                     rest = {name: record for name, record in records.items() if name not in chosen}

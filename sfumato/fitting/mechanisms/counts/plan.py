@@ -8,6 +8,7 @@ from sfumato.errors import SchemaError
 from sfumato.fitting.mechanisms.counts.grids import fine_grid
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
 from sfumato.trusted.encoding import Codes, Encoder, NumericCodec
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.feature_maps.grid import grids_follow
@@ -69,6 +70,38 @@ class CountsPlan:
         if not all(isinstance(fields[name], bool) for name in ("labelled", "pair_features")):
             raise ValueError("the plan does not say whether there is a labeller")
         return cls(Encoder(schema).columns, grids, schema.features, schema.target, adjacency, **fields)
+
+    @classmethod
+    def from_shares(
+        cls,
+        schema: Schema,
+        adjacency: Adjacency,
+        found: "Geometry",
+        mu: Mapping[str, float],
+        **own: Any,
+    ) -> Self:
+        """The plan with the mu of `split_shares`; `own` is what a mechanism asks beyond counts."""
+        return cls(
+            codes=found.codes,
+            grids=found.grids,
+            features=schema.features,
+            target=schema.target,
+            adjacency=adjacency,
+            mu_target=mu.get("target"),
+            mu_one_way=mu["one-way"],
+            mu_pairs=mu.get("pairs"),
+            labelled=found.labelled,
+            pair_features=found.pair_features,
+            **own,
+        )
+
+
+def split_shares(budget: Budget, target: float, shares: Mapping[str, float]) -> dict[str, float]:
+    """The mu of every question with a share: that of `target`, then the others in proportion to what is left."""
+    left = (1 - target) / sum(shares.values())
+    parts = {"target": target} | {name: share * left for name, share in shares.items()}
+    asked = {name: share for name, share in parts.items() if share > 0}
+    return dict(zip(asked, budget.split(list(asked.values())), strict=True))
 
 
 @dataclass(frozen=True)

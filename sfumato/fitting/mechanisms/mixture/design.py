@@ -2,7 +2,8 @@
 
 The weights of a map minimise the expected KL divergence, to second order, of one round whose whitening is perfect:
 noise / x plus what the damping makes a class differ from a Gaussian by chance, x = n mu^2. The best weights for a grid
-of x and every dimension are in `designs.json`, written by `python -m experiments.designs`.
+of x and every dimension are in `designs_1.json`, written by `python -m experiments.designs`. Better ones go into a file
+with the next number, and the old file stays: bundles say which one they were made with.
 """
 
 import json
@@ -16,15 +17,24 @@ from scipy.optimize import minimize
 from scipy.special import roots_genlaguerre
 from scipy.stats import chi2
 
+from sfumato.errors import BundleError
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps import Hampel, Lift, RadialWeight, Whitening
 
 Kind = Literal["hampel", "lift"]
 
+
+class Tuning(TuningConstants, group="mixture.design"):
+    """See `sfumato.fitting.tuning`."""
+
+    designs = 1  # the number of the file
+    terms = 24  # of the sum of exponentials
+
+
 MOST_COLUMNS = 32
 LEVELS = 21  # of log x, in steps of 0.75
 _STEP, _FIRST_LEVEL = 0.75, -2  # x from 0.2 to 7e5
-_TERMS = 24
 _PLACES = 100  # of the quadrature
 
 
@@ -39,8 +49,11 @@ def x_of(level: int) -> float:
 
 
 @cache
-def _tables() -> dict[str, list[list[list[float]]]]:
-    text = files("sfumato.fitting.mechanisms.mixture").joinpath("designs.json").read_text(encoding="utf-8")
+def _tables(number: int) -> dict[str, list[list[list[float]]]]:
+    file = files("sfumato.fitting.mechanisms.mixture").joinpath(f"designs_{number}.json")
+    if not file.is_file():
+        raise BundleError(f"the release was made with designs number {number}, which this version does not have")
+    text = file.read_text(encoding="utf-8")
     tables: dict[str, list[list[list[float]]]] = json.loads(text)
     return tables
 
@@ -49,24 +62,24 @@ def build_design(kind: Kind, whitening: Whitening, count: float, mu: float) -> H
     """The map for a class of about `count` records that is measured with mu."""
     d = len(whitening.centre)
     level = level_of(count * mu * mu)
-    weights = tuple(_tables()[kind][d - 1][level])
-    damping = fit_radial_weight(kind, d, weights)
+    weights = tuple(_tables(Tuning.designs)[kind][d - 1][level])
+    damping = fit_radial_weight(kind, d, weights, Tuning.terms)
     return Hampel(whitening, damping, *weights) if kind == "hampel" else Lift(whitening, damping, weights[0])
 
 
 @cache
-def fit_radial_weight(kind: Kind, d: int, weights: tuple[float, ...]) -> RadialWeight:
+def fit_radial_weight(kind: Kind, d: int, weights: tuple[float, ...], terms: int) -> RadialWeight:
     """The sum of exponentials nearest to the hard clip, scaled so that it stays below the clip.
 
     Up to t = 3000 d: what lies beyond is clipped by the map itself.
     """
     far = 3000.0 * d
     t = np.concatenate([np.linspace(0, 8 * d, 500), np.geomspace(8 * d, far, 200)])
-    rates = np.geomspace(0.5 / far, 18.0 / d, _TERMS)
+    rates = np.geomspace(0.5 / far, 18.0 / d, terms)
     clip, cap = _hard_clip(kind, d, weights, t)
     scale = np.maximum(1 / _bound(kind, d, weights, t), 0.3 / cap)  # errors count as they use up the norm
-    rows = np.vstack([np.exp(-np.outer(t, rates)) * scale[:, None], 1e-4 * np.eye(_TERMS)])
-    coefficients = np.linalg.lstsq(rows, np.concatenate([clip * scale, np.zeros(_TERMS)]), rcond=None)[0]
+    rows = np.vstack([np.exp(-np.outer(t, rates)) * scale[:, None], 1e-4 * np.eye(terms)])
+    coefficients = np.linalg.lstsq(rows, np.concatenate([clip * scale, np.zeros(terms)]), rcond=None)[0]
     fine = np.concatenate([np.linspace(0, 12 * d, 1500), np.geomspace(12 * d, far, 500)])
     strict = _bound(kind, d, weights, fine)
     top = (np.exp(-np.outer(fine, rates)) @ coefficients / strict).max()

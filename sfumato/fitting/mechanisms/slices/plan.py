@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.fitting.generators.training import torch_or_error
-from sfumato.fitting.mechanisms.counts.plan import CountsPlan, geometry_of
+from sfumato.fitting.mechanisms.counts.plan import CountsPlan, geometry_of, split_shares
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
@@ -43,24 +43,9 @@ def plan_slices(schema: Schema, budget: Budget, adjacency: Adjacency) -> SlicesP
     torch_or_error()
     found = geometry_of(schema)
     shares = {
-        "axes": Tuning.axes,
+        "one-way": Tuning.axes,
         "pairs": Tuning.pairs * (found.pairs > 0),
         "directions": Tuning.directions * (found.pairs > 0),
     }
-    left = (1 - Tuning.target * found.numeric) / sum(shares.values())
-    parts = {"target": Tuning.target * found.numeric} | {name: share * left for name, share in shares.items()}
-    asked = [name for name, share in parts.items() if share > 0]
-    mu = dict(zip(asked, budget.split([parts[name] for name in asked]), strict=True))
-    return SlicesPlan(
-        codes=found.codes,
-        grids=found.grids,
-        features=schema.features,
-        target=schema.target,
-        adjacency=adjacency,
-        mu_target=mu.get("target"),
-        mu_one_way=mu["axes"],
-        mu_pairs=mu.get("pairs"),
-        labelled=found.labelled,
-        pair_features=found.pair_features,
-        mu_directions=mu.get("directions"),
-    )
+    mu = split_shares(budget, Tuning.target * found.numeric, shares)
+    return SlicesPlan.from_shares(schema, adjacency, found, mu, mu_directions=mu.get("directions"))

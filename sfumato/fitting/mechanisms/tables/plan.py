@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sfumato.fitting.mechanisms.counts.plan import CountsPlan, geometry_of
+from sfumato.fitting.mechanisms.counts.plan import CountsPlan, geometry_of, split_shares
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
@@ -45,26 +45,11 @@ def plan_tables(schema: Schema, budget: Budget, adjacency: Adjacency) -> TablesP
     adapt = (
         found.labelled and budget.mu * math.sqrt(Tuning.adapt * (1 - Tuning.target) / Tuning.steps) >= Tuning.least_step
     )
-    shares = {"one-way": Tuning.one_way, "pairs": Tuning.pairs * (found.pairs > 0), "adapt": Tuning.adapt * adapt}
-    left = (1 - Tuning.target * found.numeric) / sum(shares.values())
-    parts = {
-        "target": Tuning.target * found.numeric,
-        "one-way": shares["one-way"] * left,
-        "pairs": shares["pairs"] * left,
-        **{f"step {t}": shares["adapt"] * left / Tuning.steps for t in range(Tuning.steps)},
+    shares = {
+        "one-way": Tuning.one_way,
+        "pairs": Tuning.pairs * (found.pairs > 0),
+        **{f"step {t}": Tuning.adapt * adapt / Tuning.steps for t in range(Tuning.steps)},
     }
-    asked = [name for name, share in parts.items() if share > 0]
-    mu = dict(zip(asked, budget.split([parts[name] for name in asked]), strict=True))
-    return TablesPlan(
-        codes=found.codes,
-        grids=found.grids,
-        features=schema.features,
-        target=schema.target,
-        adjacency=adjacency,
-        mu_target=mu.get("target"),
-        mu_one_way=mu["one-way"],
-        mu_pairs=mu.get("pairs"),
-        labelled=found.labelled,
-        pair_features=found.pair_features,
-        mu_steps=tuple(mu[name] for name in asked if name.startswith("step")),
-    )
+    mu = split_shares(budget, Tuning.target * found.numeric, shares)
+    steps = tuple(mu[name] for name in mu if name.startswith("step"))
+    return TablesPlan.from_shares(schema, adjacency, found, mu, mu_steps=steps)
