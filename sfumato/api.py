@@ -61,6 +61,12 @@ def release(
         Bad input raises an error of `sfumato.errors` before anything is reserved or read. Whatever the rows hold - none
         at all, nulls, infinities, values that are not in the schema - is no error: the same path, the same spend, the
         same type. Whatever stops it later - storage that breaks, Ctrl-C - carries a note that the spend counts.
+    Example
+        >>> import pyarrow as pa
+        >>> schema = sfumato.Schema.from_yaml("{sfumato: 1, name: rain, columns: [{name: wet, type: boolean}]}")
+        >>> release = sfumato.release(pa.table({"wet": [True, False, True]}), schema, epsilon=1.0, ledger=None)
+        >>> release.sample(5).num_rows
+        5
     """
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
     adjacency = _checked(schema, mechanism, adjacency, types)

@@ -89,6 +89,10 @@ def open_release(path: str | Path) -> Release:
     Edge cases
         Not there, cut short, changed in any byte, of another format, or with content that does not fit together:
         `BundleError`.
+    Example
+        >>> release.save(folder / "stays.sfumato")
+        >>> sfumato.open(folder / "stays.sfumato").statement.epsilon
+        1.0
     """
     try:
         data = _bytes_of(Path(path))

@@ -96,6 +96,13 @@ class Release:
         probabilities   add what the release knows of the target given the rest of each row: a column `p(target=value)`
                 for each class, or `mean(target)` for a numeric one. A learner that weighs each row by them learns more
                 than from the drawn labels
+
+        Returns a table of the asked kind. Raises `RequestError` where rows or seed are negative, the condition names an
+        unknown column or has no probability, or `probabilities` is asked of a release without a target.
+
+        Example
+            >>> release.sample(1000, given={"age": (40, 60)}, seed=1).num_rows
+            1000
         """
         tables = list(self.sample_tables(rows, given=given, seed=seed, probabilities=probabilities))
         return to_frame(pa.concat_tables(tables), self.header, self.schema, output)
@@ -108,7 +115,14 @@ class Release:
         seed: int | None = None,
         probabilities: bool = False,
     ) -> Iterator[pa.Table]:
-        """A sample of any size in parts that fit into memory, in plain Arrow types."""
+        """A sample of any size in parts that fit into memory, in plain Arrow types.
+
+        Arguments and errors are those of `sample`.
+
+        Example
+            >>> sum(table.num_rows for table in release.sample_tables(500_000, seed=1))
+            500000
+        """
         source = self.condition(given) if given else self
         rows = self.size if rows is None else rows
         if rows < 0 or (seed is not None and seed < 0):
@@ -151,7 +165,12 @@ class Release:
     def log_prob(self, table: Any) -> FloatArray:
         """The natural logarithm of each record's probability, per unit for columns of type number.
 
-        Columns that the table does not have are summed out. A value that the model excludes gives -inf.
+        Columns that the table does not have are summed out. A value that the model excludes gives -inf. `table` is an
+        Arrow table, a pandas or a polars frame; anything else, or one without a column of the schema: `RequestError`.
+
+        Example
+            >>> release.log_prob(release.sample(3, seed=1)).shape
+            (3,)
         """
         return self.model.log_density(self.encode(table), Encoder(self.schema).columns)
 
@@ -160,12 +179,23 @@ class Release:
 
         Where the table has all of them, a labeller answers if the release has one: it is better than a learner trained
         on a sample. A mixture answers by the likelihood of each class and its weight.
+
+        Returns an array of records x classes. Raises `RequestError` where there is no target, or a numeric one.
+
+        Example
+            >>> release.predict_proba(release.sample(3, seed=1)).shape
+            (3, 2)
         """
         _ = self.classes  # a numeric target has none
         return self.predict_encoded(self.encode(table))
 
     def predict(self, table: Any) -> NDArray[Any]:
-        """The likeliest class of the target given each record's other columns, or the mean of a numeric target."""
+        """The likeliest class of the target given each record's other columns, or the mean of a numeric target.
+
+        Example
+            >>> len(release.predict(release.sample(3, seed=1)))
+            3
+        """
         predicted = self.predict_encoded(self.encode(table))
         if predicted.ndim == 1:
             return predicted
@@ -175,7 +205,12 @@ class Release:
         """The release given that a condition holds: {"age": (40, 60), "sex": "F", "ward": ["A", "B"], "weight": None}.
 
         A tuple is a range with both ends, None in it an open end; a list or set any of its values; None a missing
-        value.
+        value. Raises `RequestError` where a column or a value is unknown, or the condition has no probability.
+
+        Example
+            >>> older = release.condition({"age": (60, None)})
+            >>> older.quantile("age", 0.01) >= 60
+            True
         """
         asked = conditions_of(given, Encoder(self.schema).columns)
         conditioned = replace(self, given=(*self.given, *asked))
@@ -186,12 +221,23 @@ class Release:
         """The distribution of a column: what was told apart, its probability, and the 95 % band of the noise.
 
         A listed column has a row for each `value`, an ordered one a row for each interval, `first` to `last`, in order.
+
+        Example
+            >>> release.marginal("sex").column_names
+            ['value', 'probability', 'low', 'high']
         """
         table = self.model.describe(column, self._codes(column))
         return to_frame(table, replace(self.header, types={}), self.schema, output)
 
     def cdf(self, column: str, value: Any) -> Any:
-        """The probability that a column is at or below a value, among the records that have one; of a list, a list."""
+        """The probability that a column is at or below a value, among the records that have one; of a list, a list.
+
+        Raises `RequestError` for a column without an order.
+
+        Example
+            >>> 0 <= release.cdf("age", 60) <= 1
+            True
+        """
         if isinstance(value, list | tuple | np.ndarray):
             return [self.cdf(column, one) for one in value]
         codes = self._codes(column)
@@ -200,7 +246,15 @@ class Release:
         return float(self.model.cdf(column, np.array([number]), codes)[0])
 
     def quantile(self, column: str, share: Any) -> Any:
-        """The value of a column at or below which this share of the records lies; of a list, a list."""
+        """The value of a column at or below which this share of the records lies; of a list, a list.
+
+        Raises `RequestError` for a column without an order, or a share outside of 0 to 1.
+
+        Example
+            >>> low, middle, high = release.quantile("age", [0.25, 0.5, 0.75])
+            >>> low <= middle <= high
+            True
+        """
         if isinstance(share, list | tuple | np.ndarray):
             return [self.quantile(column, one) for one in share]
         codes = self._codes(column)
@@ -212,7 +266,14 @@ class Release:
         return codes.write(number, np.array([False]))[0].as_py()
 
     def kl(self, other: "Release") -> float:
-        """KL(this release || another) in nats, of a record and its class; both must be Gaussian mixtures."""
+        """KL(this release || another) in nats, of a record and its class; both must be Gaussian mixtures.
+
+        Raises `RequestError` where one is no mixture, or they have different schemas.
+
+        Example
+            >>> mixture.kl(mixture)
+            0.0
+        """
         return self.model.kl(other.model)
 
     def estimate(self, name: str) -> "Release":
@@ -221,6 +282,12 @@ class Release:
         "mixture"    one Gaussian for each class, nearest to the data's own fit: for its parameters
         "wide"       one Gaussian for each class that covers what is uncertain: where missing mass is worse than blur
         "detailed"   up to three Gaussians where a class has heavy tails: for samples, likelihood and prediction
+
+        Raises `RequestError` for another name, or a release that is no mixture.
+
+        Example
+            >>> mixture.estimate("wide").sample(3).num_rows
+            3
         """
         return replace(self, fitted=self.fitted.choose_estimate(name))
 
@@ -230,6 +297,12 @@ class Release:
         The interval is for the class's own moments, the fit to its records that nobody may see: noise, and what bounded
         scores leave to chance. On a log scale they are those of the natural logarithm. Of a subspace: the mean of every
         column in each class, with the interval of the noise.
+
+        Raises `RequestError` for a release without parameters, and for a level outside of 0 to 1.
+
+        Example
+            >>> mixture.parameters(0.9).column_names
+            ['class', 'parameter', 'column', 'with', 'estimate', 'low', 'high']
         """
         if not 0 < level < 1:
             raise RequestError(f"the level is {level}; it must lie between 0 and 1, say 0.95")
@@ -245,7 +318,12 @@ class Release:
         """The mean of a column over a condition, and its 95 % interval: mean, low, high.
 
         Over the records that have a value. The interval is for the noise of what was measured and, where that was
-        tables, by a rule of thumb for the width of their cells.
+        tables, by a rule of thumb for the width of their cells. Raises `RequestError` for a column that has no mean.
+
+        Example
+            >>> answer = release.mean("age", given={"sex": "f"})
+            >>> answer.low <= answer.mean <= answer.high
+            True
         """
         codes, source = self._codes(column), self.condition(given) if given else self
         numbers = self.fitted.estimate_mean(column, codes, source.given, self.measurements)
@@ -260,6 +338,12 @@ class Release:
         steps        of the fit of the mixture
         prior        standard deviation of the labeller's coefficients around what the mixture says
         All three are settings of tables; a Gaussian mixture has none, and for slices there is `retrain`.
+
+        Raises `RequestError` for settings that the mechanism does not have.
+
+        Example
+            >>> release.refit(components=4, steps=50).sample(3).num_rows
+            3
         """
         chosen = {"components": components, "steps": steps, "prior": prior}
         settings = {key: value for key, value in chosen.items() if value is not None}
@@ -298,7 +382,12 @@ class Release:
         checkpoint   a file that training is kept in, and goes on from when it was stopped
         device       "cuda" for large tables of images, where there is one
 
-        `verify` fits a generator of the library anew; one of your own it cannot, and says so.
+        `verify` fits a generator of the library anew; one of your own it cannot, and says so. Raises `RequestError`
+        for a release that a generator cannot learn from, and where torch is not installed.
+
+        Example
+            >>> release.retrain("mlp", epochs=5).sample(3).num_rows
+            3
         """
         from sfumato.fitting.mechanisms.mechanism import find_mechanism, restore_plan
         from sfumato.fitting.retraining.retrain import retrain_model
@@ -324,7 +413,11 @@ class Release:
         return replace(self, fitted=model, fit_constants=plain_constants(constants))
 
     def save(self, path: str | Path) -> None:
-        """Write the bundle, whole or not at all."""
+        """Write the bundle, whole or not at all. Raises `OutputError` where it cannot be written.
+
+        Example
+            >>> release.save(folder / "stays.sfumato")
+        """
         with whole_file(path) as file:
             self.write(file)
 

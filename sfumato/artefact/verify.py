@@ -74,6 +74,10 @@ def verify(release: Release, features: Any = None, ledger: Ledger | None = None)
     cannot be recomputed here is listed as not checked: a model that was fitted with public features, where `features`,
     that table, is not given; one that was trained by a generator of somebody's own; one whose numbers differ from those
     that this computer finds by more than rounding.
+
+    Example
+        >>> all(check.holds for check in verify(release))
+        True
     """
     checks = (_noise, _shape, _items, _contents, _budget, _claim, _schema)
     found = [*(check(release) for check in checks), _replay(release, features), _seed(release), _plan(release)]

@@ -87,6 +87,15 @@ def evaluate(
     real    the table that was released, in any form that `release` takes
     test    rows of the same kind that were kept apart
     rows    synthetic rows to train on; the noisy number of records by default
+    seed    of the synthetic rows
+
+    Returns what is printed and drawn: fidelity and, for a schema with a target, prediction. Its numbers are computed
+    from private records and are not private. Raises `RequestError` for a table without rows.
+
+    Example
+        >>> found = evaluate(release, private, held_out, rows=500)
+        >>> 0 <= found.fidelity.mean_column <= 1
+        True
     """
     schema = release.schema
     taught = learners(schema, _classes(schema)) if schema.target is not None and schema.features else {}

@@ -96,6 +96,9 @@ class Budget:
     Edge cases
         epsilon <= 0, infinite or NaN; delta <= 0, >= 1 or NaN: `BudgetError`. An epsilon so small that it buys less
         than one unit: `BudgetError`.
+    Example
+        >>> round(sfumato.Budget(1.0, 1e-6).mu, 3)
+        0.237
     """
 
     epsilon: float

@@ -134,6 +134,10 @@ class Ledger:
         returns: two releases at once, or a crash at any moment, cannot spend more than the limit or spend unrecorded.
     Edge cases
         Not a ledger, a broken chain, an unknown kind of entry: `LedgerError`, nothing is written.
+    Example
+        >>> ledger = sfumato.Ledger(folder / "ledger.sqlite")
+        >>> [account.dataset for account in ledger.accounts()]
+        []
     """
 
     def __init__(self, path: str | Path) -> None:

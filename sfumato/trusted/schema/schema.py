@@ -353,21 +353,40 @@ class Schema(_Part):
 
     @classmethod
     def load(cls, path: str | Path) -> "Schema":
-        """The schema of a YAML file."""
+        """The schema of a YAML file. Raises `SchemaError`, with the line, where it is none.
+
+        Example
+            >>> _ = (folder / "rain.yaml").write_text("{sfumato: 1, name: rain, columns: [{name: wet, type: boolean}]}")
+            >>> sfumato.Schema.load(folder / "rain.yaml").name
+            'rain'
+        """
         from sfumato.trusted.schema.file import load_schema
 
         return load_schema(Path(path))
 
     @classmethod
     def from_yaml(cls, text: str, where: str = "schema") -> "Schema":
-        """The schema of a YAML text; `where` names it in errors."""
+        """The schema of a YAML text; `where` names it in errors. Raises `SchemaError`.
+
+        Example
+            >>> sfumato.Schema.from_yaml("{sfumato: 1, name: rain, columns: [{name: wet, type: boolean}]}").name
+            'rain'
+        """
         from sfumato.trusted.schema.file import parse_schema
 
         return parse_schema(text, where)
 
     @classmethod
     def from_dict(cls, content: object, where: str = "schema", line_of: LineOf = lambda _: None) -> Self:
-        """The schema of plain lists and dictionaries; `line_of` tells errors in which line of a file a key stands."""
+        """The schema of plain lists and dictionaries; `line_of` tells errors in which line of a file a key stands.
+
+        Raises `SchemaError`.
+
+        Example
+            >>> columns = [{"name": "wet", "type": "boolean"}]
+            >>> sfumato.Schema.from_dict({"sfumato": 1, "name": "rain", "columns": columns}).name
+            'rain'
+        """
         if not isinstance(content, dict):
             raise SchemaError(f"{where}: is empty or not a mapping; begin with `sfumato: 1`, `name:` and `columns:`")
         try:

@@ -41,6 +41,11 @@ class Database:
 
     `address` is the path of a SQLite file (.sqlite, .sqlite3, .db) or of a DuckDB file (.duckdb, .ddb), or
     `postgresql://user@host:port/database`. It holds no password: PGPASSWORD, ~/.pgpass or a service file does.
+    Give a `table` or a `query`; both or none, and an address with a password: `RequestError`.
+
+    Example
+        >>> sfumato.Database("clinic.sqlite", query="select age, sex from stays where year = 2023")
+        Database('clinic.sqlite', query=...)
     """
 
     address: str | Path

@@ -1,0 +1,58 @@
+"""The examples in public docstrings run as they stand."""
+
+import doctest
+import importlib
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato
+from sfumato.artefact.verify import verify
+from sfumato.evaluate.evaluation import evaluate
+
+MODULES = {
+    "sfumato.api": 1,
+    "sfumato.artefact.bundle": 1,
+    "sfumato.artefact.release": 15,
+    "sfumato.artefact.verify": 1,
+    "sfumato.evaluate.evaluation": 1,
+    "sfumato.trusted.budget": 1,
+    "sfumato.trusted.ledger": 1,
+    "sfumato.trusted.schema.schema": 3,
+    "sfumato.trusted.sources.databases": 1,
+}
+"""Where they stand, and how many functions and classes have one at least."""
+SCHEMA = sfumato.Schema.from_yaml("""
+{sfumato: 1, name: stays, target: sex, columns: [
+  {name: age, type: integer, bounds: [0, 99]}, {name: weight, type: number, bounds: [0, 200]},
+  {name: sex, type: category, values: [f, m]}]}
+""")
+
+
+def stays(rows: int) -> pa.Table:
+    rng = np.random.default_rng(rows)
+    sex = rng.integers(0, 2, rows)
+    columns = {"age": rng.integers(0, 99, rows), "weight": rng.normal(65 + 12 * sex, 9)}
+    return pa.table({**columns, "sex": np.array(["f", "m"])[sex]})
+
+
+@pytest.fixture(scope="module")
+def names() -> dict[str, object]:
+    """What the examples take for granted."""
+    release, mixture = (
+        sfumato.release(stays(2_000), SCHEMA, epsilon=1.0, mechanism=mechanism, ledger=None, types="declared")
+        for mechanism in ("tables", "mixture")
+    )
+    private, held_out = stays(500), stays(300)
+    return {name: value for name, value in locals().items() if name != "names"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_say_what_they_show(module, names, tmp_path):
+    more = {"sfumato": sfumato, "verify": verify, "evaluate": evaluate, "folder": tmp_path}
+    found = [one for one in doctest.DocTestFinder().find(importlib.import_module(module)) if one.examples]
+    assert len(found) >= MODULES[module]
+    for test in found:
+        test.globs = {**names, **more}
+        assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test).failed == 0, test.name
