@@ -44,15 +44,15 @@ class Witness:
         self._source, self._noise, self._factor = open_source(table(rows), SCHEMA, declared=True), SecureNoise(), factor
         self.header = self._source.header
         self.private = True
-        self._purse = PrivacyFilter(self.budget.units)
+        self._filter = PrivacyFilter(self.budget.units)
 
     @property
     def spent(self):
-        return self._purse.spent
+        return self._filter.spent
 
     def spend(self, mu):
         self.events.append(("spend", units_of(mu)))
-        self._purse.spend(mu)
+        self._filter.spend(mu)
 
     def sum(self, statistic):
         self.events.append(("read",))
@@ -173,7 +173,7 @@ class TestFaultsAreSeen:
             sigma = curator_module.noise_scale(statistic.sensitivity(self._adjacency), mu)
             total = self._source.sum(statistic)
             noise = [self._noise.rounded_gaussian(sigma / block.weight, block.size) for block in statistic.blocks]
-            self._purse.spend(mu)
+            self._filter.spend(mu)
             return curator_module.Measurement(statistic, mu, sigma, total + np.concatenate(noise))
 
         monkeypatch.setattr(Curator, "measure", late)
@@ -215,7 +215,7 @@ class TestPublicFeatures:
             door_of(Adjacency.LABEL, ("a",)).features(names)
 
 
-def test_a_purse_for_other_persons_than_the_source_bounds_is_refused():
+def test_a_filter_for_other_persons_than_the_source_bounds_is_refused():
     """Else three records of a person would be paid for as one."""
     people = Schema.from_dict(SCHEMA.to_dict() | {"unit": {"column": "who", "records": 3}})
     rows = table(10).append_column("who", pa.array(range(10)))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.fitting.generators.networks import CustomGenerator
 
 _ROWS_AT_ONCE = 1 << 18
+_NEXT_TO_NOTHING = 1e-9
 
 
 class Expectation(NamedTuple):
@@ -209,7 +210,7 @@ class Release:
 
         Example
             >>> older = release.condition({"age": (60, None)})
-            >>> older.quantile("age", 0.01) >= 60
+            >>> older.quantile("age", 0.0) >= 60
             True
         """
         asked = conditions_of(given, Encoder(self.schema).columns)
@@ -262,7 +263,8 @@ class Release:
             raise RequestError(
                 f"a quantile is a share from 0 to 1 of an ordered column; {share!r} of {column!r} was asked"
             )
-        number = self.model.quantile(column, np.array([float(share)]), codes)
+        above_none = max(float(share), _NEXT_TO_NOTHING)  # the quantile at 0 is the least value that occurs
+        number = self.model.quantile(column, np.array([above_none]), codes)
         return codes.write(number, np.array([False]))[0].as_py()
 
     def kl(self, other: "Release") -> float:

@@ -64,6 +64,6 @@ def test_no_other_label_of_a_picture_costs_more_than_claimed(answered, name):
 
 def test_a_release_that_forgets_to_pull_back_is_caught(answered, monkeypatch):
     monkeypatch.setattr(
-        "sfumato.trusted.statistics.scatter.clipped", lambda z, radius, unit: np.trunc(z * unit / radius)
+        "sfumato.trusted.statistics.scatter.clip_to_ball", lambda z, radius, unit: np.trunc(z * unit / radius)
     )
     assert mu_between(answered[Adjacency.ADD_REMOVE], source(), source(("board", 0))) > 1.2 * BUDGET.mu

@@ -91,6 +91,6 @@ def test_a_release_that_forgets_to_pull_back_is_caught(monkeypatch, place):
     """The record adds more than a unit, and the whole more than the claim."""
     release = released(Adjacency.ADD_REMOVE)
     monkeypatch.setattr(
-        f"sfumato.trusted.statistics.{place}.clipped", lambda z, radius, unit: np.trunc(z * unit / radius)
+        f"sfumato.trusted.statistics.{place}.clip_to_ball", lambda z, radius, unit: np.trunc(z * unit / radius)
     )
     assert between(release, (X, Y), with_record(CORNER, 0)) > 1.2 * BUDGET.mu

@@ -69,7 +69,7 @@ def test_training_that_was_killed_goes_on_to_the_same_result(seen, tmp_path, epo
         train(seen, "mlp", 110, 1, kill, checkpoint=path)
     whole, curve, asked = Curve(), Curve(), []
     unbroken = train(seen, "mlp", 110, 1, whole)
-    monkeypatch.setattr(training, "sampled", lambda *args: asked.append(1) or draw_records(*args))
+    monkeypatch.setattr(training, "draw_records", lambda *args: asked.append(1) or draw_records(*args))
     again = train(seen, "mlp", 110, 1, curve, checkpoint=path)
     kept = epoch // 25 * 25
     judged = sum(number % 25 == 0 or number == 110 for number in range(kept + 1, 111))

@@ -84,7 +84,7 @@ def test_a_split_never_costs_more_than_the_budget(epsilon, delta, shares):
 
 
 @given(st.lists(st.floats(0.001, 0.5), max_size=40))
-def test_a_purse_is_never_overdrawn_and_a_refusal_costs_nothing(mus):
+def test_a_filter_is_never_overdrawn_and_a_refusal_costs_nothing(mus):
     privacy_filter, taken = PrivacyFilter(Budget(1.0, 1e-6).units), 0
     for mu in mus:
         if units_of(mu) <= privacy_filter.units - taken:
@@ -135,7 +135,7 @@ def test_numbers_of_other_types_are_numbers():
 
 
 @pytest.mark.parametrize("mu", [0, -1, math.nan, math.inf])
-def test_a_purse_refuses_a_mu_that_is_none(mu):
+def test_a_filter_refuses_a_mu_that_is_none(mu):
     with pytest.raises(BudgetError, match="mu"):
         PrivacyFilter(Budget(1, 1e-6).units).spend(mu)
 

@@ -38,7 +38,7 @@ def test_a_measurement_costs_what_it_lets_out_of_all_records_of_a_person(records
         PrivacyFilter(cost - 1, records).spend(mu)
 
 
-def test_a_purse_that_is_empty_pays_for_nothing():
+def test_a_filter_that_is_empty_pays_for_nothing():
     privacy_filter = PrivacyFilter(units_of(0.1))
     privacy_filter.spend(0.1)
     with pytest.raises(BudgetExceededError) as refusal:

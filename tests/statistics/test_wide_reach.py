@@ -43,5 +43,5 @@ def test_the_search_sees_a_thousandth_too_much(name, adjacency, monkeypatch):
         "sfumato.trusted.statistics.scatter",
         "tests.statistics.reaching_wide",
     ):
-        monkeypatch.setattr(f"{module}.clipped", lambda *args: np.trunc(1.001 * clip_to_ball(*args)))
+        monkeypatch.setattr(f"{module}.clip_to_ball", lambda *args: np.trunc(1.001 * clip_to_ball(*args)))
     assert farthest(hunt_of(name), adjacency, 8_000) > STATISTICS[name].sensitivity(adjacency)
