@@ -91,6 +91,8 @@ def test_the_readme_names_every_trusted_folder():
 def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert "://" in link or (page.parent / link).exists(), link
+    for module in re.findall(r"`([\w/]+\.py)`", page.read_text(encoding="utf-8")):
+        assert any(ROOT.glob(f"sfumato/**/{module}")) or any(ROOT.glob(f"**/{module}")), module
 
 
 def test_every_mutant_still_has_its_place():

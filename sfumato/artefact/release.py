@@ -273,8 +273,8 @@ class Release:
         Raises `RequestError` where one is no mixture, or they have different schemas.
 
         Example
-            >>> mixture.kl(mixture)
-            0.0
+            >>> abs(mixture.kl(mixture)) < 1e-9
+            True
         """
         return self.model.kl(other.model)
 

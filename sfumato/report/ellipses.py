@@ -1,4 +1,4 @@
-"""The picture of a Gaussian mixture: an ellipse for every class, in a haze of what the posterior leaves open."""
+"""The picture of a Gaussian mixture: an ellipse for every class, over a band of draws from the posterior."""
 
 from collections.abc import Sequence
 

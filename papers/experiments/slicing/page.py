@@ -54,7 +54,7 @@ The labelled set is public, the other private and without labels; images of 16 x
 are released once, at delta 1e-5. A translator learns to make public images whose slices are the released ones, and a
 classifier learns from them. *Source only*: no translator. *SliceWass*: noisy projections of each image along 64 random
 directions, noise by the authors' bound, or by the exact profile. *slices*: counts of all images along 64 public
-directions through the door of this library (the statistic `Slices`). Centre, radius, directions and ranges are those of
+directions through this library's curator (the statistic `Slices`). Centre, radius, directions and ranges are those of
 the public set. One setting of the translator, the learning rate of its moves, was raised tenfold after a look at
 accuracy on USPS; it is the same for all methods.
 """
