@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from sfumato.trusted import noise
 from sfumato.trusted.schema import Schema
+from tests.extras import pytest_make_collect_report, pytest_runtest_call, pytest_runtest_setup  # noqa: F401 - hooks
 
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("long", deadline=None, max_examples=5_000)

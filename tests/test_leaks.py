@@ -1,10 +1,7 @@
 """Threat 14: a token that stands in the rows shows up nowhere but behind the curator, whatever breaks."""
 
-import io
-import logging
 import subprocess
 import sys
-import traceback
 import warnings
 
 import duckdb
@@ -22,8 +19,7 @@ from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import batches
 from sfumato.trusted.statistics import Cells
 from tests.conftest import make_table, without_dates
-
-TOKEN = "zx81canary"
+from tests.leaks import TOKEN, everything_shown
 
 
 def tokened(rows: int = 200) -> pa.Table:
@@ -35,28 +31,10 @@ def tokened(rows: int = 200) -> pa.Table:
     return table
 
 
-def told(error: BaseException) -> str:
-    """All that a traceback, a logger or a debugger's summary would show of an error, its causes included."""
-    text = "".join(traceback.format_exception(error)) + repr(error)
-    log = io.StringIO()
-    handler = logging.StreamHandler(log)
-    logger = logging.getLogger("leak")
-    logger.addHandler(handler)
-    logger.propagate = False
-    logger.error("failed", exc_info=error)
-    logger.removeHandler(handler)
-    chain = []
-    seen = error
-    while seen is not None:
-        chain.append(str(seen))
-        seen = seen.__cause__ or seen.__context__
-    return text + log.getvalue() + "".join(chain)
-
-
 def check_nothing_is_told(work) -> SfumatoError:
     with pytest.raises(SfumatoError) as caught:
         work()
-    assert TOKEN not in told(caught.value)
+    assert TOKEN not in everything_shown(caught.value)
     return caught.value
 
 
@@ -136,7 +114,7 @@ def test_an_error_that_quotes_a_row_is_seen(monkeypatch, schema):
     monkeypatch.setattr("sfumato.trusted.sources.memory.MemorySource.sum", lambda self, statistic: fault())
     with pytest.raises(RuntimeError) as caught:
         sfumato.release(tokened(), schema, epsilon=1.0, ledger=None, types="declared")
-    assert TOKEN in told(caught.value)
+    assert TOKEN in everything_shown(caught.value)
 
     def careless():
         try:

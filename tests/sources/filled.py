@@ -12,9 +12,9 @@ from sfumato.trusted.sources.databases import of_database
 from sfumato.trusted.sources.memory import MemorySource
 from sfumato.trusted.statistics import Cells
 from tests.conftest import MIXED, make_table
+from tests.leaks import everything_shown
 from tests.sources.filling import fill_duckdb, fill_server, fill_sqlite
 from tests.sources.postgresql_server import PASSWORD
-from tests.test_leaks import told
 
 TOKEN = "zx81canary"
 KINDS = ["postgresql", "sqlite", "duckdb"]
@@ -70,7 +70,7 @@ def people(kind, request, table, tmp_path):
 def check_discreet(work) -> None:
     with pytest.raises(DataError) as caught:
         work()
-    text = told(caught.value)
+    text = everything_shown(caught.value)
     assert TOKEN not in text
     assert PASSWORD not in text
     assert "libpq" not in text

@@ -4,7 +4,6 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 
 from tests.sources.postgresql_server import Server
@@ -22,6 +21,8 @@ def fill_sqlite(path: Path, table: pa.Table, columns: str = "") -> str:
 
 
 def fill_duckdb(path: Path, table: pa.Table) -> str:
+    import duckdb
+
     with duckdb.connect(path) as connection:
         connection.register("rows", table)
         connection.execute("create table people as select * from rows")

@@ -11,8 +11,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import adbc_driver_postgresql.dbapi
-
 PASSWORD = "pw7canary"
 ROLE, STRANGER = "reader", "stranger"
 _ADMIN = "admin"
@@ -65,6 +63,8 @@ class Server:
     @contextmanager
     def admin(self, database: str = "postgres") -> Iterator[Any]:
         """A cursor that may do everything."""
+        import adbc_driver_postgresql.dbapi
+
         address = self.address(f"{_ADMIN}:{PASSWORD}", database)
         with (
             closing(adbc_driver_postgresql.dbapi.connect(address, autocommit=True)) as connection,

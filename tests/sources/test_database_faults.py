@@ -8,10 +8,10 @@ import pytest
 from sfumato.errors import DataError
 from sfumato.trusted.sources.databases import Database, header_types
 from tests.conftest import make_table
+from tests.leaks import everything_shown
 from tests.sources.filled import TOKEN, check_discreet
 from tests.sources.filling import fill_duckdb, fill_server, fill_sqlite
 from tests.sources.postgresql_server import PASSWORD, ROLE, STRANGER
-from tests.test_leaks import told
 
 
 def cut_after_the_first_batch(source, cut) -> None:
@@ -109,7 +109,7 @@ class TestFaultsOfAServer:
         check_discreet(lambda: source.sum(cells))
         with pytest.raises(Exception, match="invalid input") as caught:  # the check has teeth: it does quote it
             next(opened(Database(server.address(), query=query)).records(("age",)))
-        assert TOKEN in told(caught.value)
+        assert TOKEN in everything_shown(caught.value)
 
     def test_a_function_that_shouts(self, server, table, opened, cells):
         fill_server(server, table)
@@ -152,7 +152,7 @@ class TestFaultsOfFiles:
         source.close()
         with pytest.raises(duckdb.Error) as caught:
             next(opened(Database(path, query=query)).records(("age",)))
-        assert TOKEN in told(caught.value)
+        assert TOKEN in everything_shown(caught.value)
 
     @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
     def test_a_table_that_is_not_there(self, people, opened, kind):

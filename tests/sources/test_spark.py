@@ -20,8 +20,8 @@ from sfumato.trusted.sources.spark import SparkSource, is_frame
 from sfumato.trusted.statistics import Cells, Stacked, size_of
 from tests import test_mixture_release
 from tests.conftest import MIXED, make_table
+from tests.leaks import TOKEN, everything_shown
 from tests.mechanisms import test_subspace
-from tests.test_leaks import TOKEN, told
 
 KEY = bytes(range(32))
 SCHEMA = Schema.from_yaml(MIXED)
@@ -195,7 +195,7 @@ class TestPeople:
         for work in (lambda: source.sum(SHORT), lambda: list(source.batches(("age",)))):
             with pytest.raises(DataError, match="could not be read to its end") as caught:
                 work()
-            assert TOKEN not in told(caught.value)
+            assert TOKEN not in everything_shown(caught.value)
         source.close()
         printed = capfd.readouterr()
         assert printed.out + printed.err == ""
