@@ -10,6 +10,7 @@ import sfumato
 from sfumato.errors import RequestError
 from sfumato.trusted.schema import Schema
 from tests.conftest import make_table
+from tests.parameters import mostly_slow
 
 SCHEMA = Schema.from_yaml("""
 {sfumato: 1, name: t, target: y, columns: [
@@ -27,7 +28,8 @@ def table(rows: int = 8_000) -> pa.Table:
     )
 
 
-def test_intervals_hold_the_truth():
+@pytest.mark.parametrize("times", mostly_slow([3, 30], 3))
+def test_intervals_hold_the_truth(times):
     rows = table()
     frame = rows.to_pandas()
     asked = [
@@ -39,7 +41,7 @@ def test_intervals_hold_the_truth():
         ("z", {"w": "p"}, frame[frame.w == "p"].z.mean()),
     ]
     held, widths = [], []
-    for _ in range(12):
+    for _ in range(times):
         release = sfumato.release(rows, SCHEMA, epsilon=1.0, ledger=None, types="declared")
         for column, given, truth in asked:
             mean, low, high = release.mean(column, given=given)

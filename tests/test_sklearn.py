@@ -346,8 +346,8 @@ def test_random_state_is_for_samples_and_never_for_noise():
 
 
 def test_a_fitted_estimator_holds_no_row():
-    X, y = blobs(200)
-    X[:, 0] = np.random.default_rng(3).normal(size=200)
+    X, y = blobs(60)
+    X[:, 0] = np.random.default_rng(3).normal(size=60)
     estimator = PrivateGaussianMixture(epsilon=8.0, bounds="estimate", classes=[0, 1, 2]).fit(X, y)
     stored = pickle.dumps(estimator)
     assert not any(value.tobytes() in stored for value in X.ravel())

@@ -8,7 +8,10 @@ from experiments.tables import measure
 from experiments.tasks import adult
 
 
-@pytest.mark.parametrize(("epsilon", "least", "most"), [(1.0, 0.900, 0.045), (0.2, 0.875, 0.085)])
+@pytest.mark.parametrize(
+    ("epsilon", "least", "most"),
+    [(1.0, 0.900, 0.045), pytest.param(0.2, 0.875, 0.085, marks=pytest.mark.slow)],
+)
 def test_adult_trains_a_useful_classifier(data_folder, monkeypatch, epsilon, least, most):
     monkeypatch.setenv("SFUMATO_DATA", str(data_folder))
     found = measure(adult(), epsilon, seed=0)

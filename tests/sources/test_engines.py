@@ -69,7 +69,7 @@ def in_files(table: pa.Table, folder: Path) -> Path:
 
 def _marked(name: str, place: str) -> Any:
     """Spark answers slowly: one mechanism tries it, by record and by person, the others in the long checks."""
-    long = place.startswith("spark") and (place != "spark 7" or not name.startswith("tables"))
+    long = place.startswith("spark") and (place != "spark 7" or name not in ("tables", "tables, by person"))
     return pytest.param(name, place, marks=[pytest.mark.slow] if long else [])
 
 

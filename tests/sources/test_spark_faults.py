@@ -21,6 +21,7 @@ from sfumato.trusted.sources.spark_session import check_java
 from tests.sources.conftest import SHORT_LIVED
 
 TOKEN = "zx81canary"
+pytestmark = pytest.mark.slow
 WAIT = 30  # seconds; both as in `spark_daemon`
 ROOT = Path(__file__).parents[2]
 
@@ -132,7 +133,6 @@ def test_workers_that_cannot_run_are_told_apart(alone):
     assert f"set PYSPARK_PYTHON to {sys.executable}" in alone.told["workers"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -149,7 +149,6 @@ def test_a_sum_of_a_cluster_has_the_same_bytes(cluster, name):
     assert (cluster.folder / name).exists() == name.startswith("a ")
 
 
-@pytest.mark.slow
 def test_an_error_among_the_rows_is_quoted_in_no_log(cluster):
     """With the log that Spark writes unless it is told otherwise; an indiscreet function shows what would be in it."""
     assert "could not be read to its end (PythonException)" in cluster.told["error"]

@@ -11,6 +11,7 @@ import pytest
 from sfumato.errors import DataError, RequestError
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.sources.spark_files import open_frame
+from tests.parameters import mostly_slow
 from tests.sources import test_csv_files
 from tests.sources.test_sources import MOMENTS, OF_96_BITS, as_csv
 from tests.sources.test_spark import SCHEMA, SHORT, in_memory
@@ -61,7 +62,12 @@ def folder(tmp_path, table):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["one.parquet", "many [1] {a}", "one.csv", "one.csv.gz", "bom.csv", "one.TSV", "csvs"])
+@pytest.mark.parametrize(
+    "name",
+    mostly_slow(
+        ["one.parquet", "many [1] {a}", "one.csv", "one.csv.gz", "bom.csv", "one.TSV", "csvs"], "many [1] {a}", "csvs"
+    ),
+)
 def test_are_read_as_without_spark(spark, folder, table, name):
     source = open_source(open_frame(str(folder / name), SCHEMA), SCHEMA, declared=True)
     assert source.sum(SHORT).tobytes() == in_memory(table, SHORT)

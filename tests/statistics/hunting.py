@@ -69,7 +69,9 @@ def _climb(statistic, adjacency, codes, label, before, after, rng) -> float:
     return worst
 
 
-def holds(statistic: Statistic, adjacency: Adjacency, codes: Codes, label: str) -> tuple[bool, bool]:
+def holds(
+    statistic: Statistic, adjacency: Adjacency, codes: Codes, label: str, tries: int = 1_500
+) -> tuple[bool, bool]:
     """Whether no neighbour moves the sum further than claimed, and whether the claim is reached to 1 %."""
-    worst, claim = hunt(statistic, adjacency, codes, label), statistic.sensitivity(adjacency)
+    worst, claim = hunt(statistic, adjacency, codes, label, tries), statistic.sensitivity(adjacency)
     return worst <= claim * (1 + 1e-12), worst >= 0.99 * claim or math.isclose(claim, worst)

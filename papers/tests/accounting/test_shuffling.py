@@ -131,6 +131,7 @@ def test_the_blanket_is_the_simulated_bound(width):
     )
 
 
+@pytest.mark.slow
 def test_the_integral_of_a_blanket_is_fine_enough(monkeypatch):
     coarse = blanket(N, EPSILON, DELTA, 20).kappa
     module = sys.modules["sfumato_papers.accounting.shuffling.blanket"]  # the package has a function of its name

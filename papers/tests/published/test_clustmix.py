@@ -77,7 +77,7 @@ class TestClusters:
         found = gmm_constrained(np.random.default_rng(0), np.full((40, 2), 0.5), 4, 10)
         assert np.bincount(found.member).tolist() == [10, 10, 10, 10]
 
-    @settings(max_examples=40)
+    @settings(max_examples=8)
     @given(st.integers(0, 10**6))
     def test_the_assignment_is_near_the_best_of_all(self, seed):
         """Nine records, three clusters of two or more: every assignment is tried."""

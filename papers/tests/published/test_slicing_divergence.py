@@ -228,6 +228,7 @@ def test_the_first_variation_keeps_all_eight_modes():
     assert share > 0.35  # a Gaussian of the same covariance has 0.18
 
 
+@pytest.mark.slow
 def test_the_literal_gradient_of_moment_matching_loses_modes():
     kept, _ = modes(MomentMatching(), "literal", 100)
     assert kept <= 4
