@@ -97,9 +97,9 @@ UNLABELLED = {
 }
 
 
-@pytest.mark.parametrize("table", UNLABELLED.values(), ids=UNLABELLED)
-def test_any_table_without_labels_is_released_as_something_whole(table):
-    check(release_of(table, NO_TARGET, epsilon=2.0))
+@pytest.mark.parametrize("name", mostly_slow(UNLABELLED, "no rows", "two points", "not a number"))
+def test_any_table_without_labels_is_released_as_something_whole(name):
+    check(release_of(UNLABELLED[name], NO_TARGET, epsilon=2.0))
 
 
 @pytest.mark.parametrize("table", mostly_slow(["no rows", "one row", "five rows", "two points"], "no rows"))

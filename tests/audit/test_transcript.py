@@ -17,6 +17,7 @@ from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.statistics import Cells, Gradient, Stacked
+from tests.parameters import mostly_slow
 
 SCHEMA = Schema.from_yaml("""
 {sfumato: 1, name: t, target: y, columns: [
@@ -53,7 +54,7 @@ NEIGHBOURS = {
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("epsilon", mostly_slow([0.3, 1.0, 4.0], 1.0))
 def test_the_answers_spend_nearly_the_claim_and_never_more(adjacency, epsilon):
     here, there = NEIGHBOURS[adjacency]
     budget = Budget(epsilon, 1e-5)
@@ -79,6 +80,7 @@ def whole(release, times: int) -> Echo:
     return Echo(Stacked(parts, tuple(1 / item.sigma for item in release.measurements)), times)
 
 
+@pytest.mark.slow
 def test_an_attacker_at_the_door_comes_near_the_claim():
     """Mostly within 0.95 to 0.97; the threshold is chosen on noise, and now and then is a poor one."""
     here, there = NEIGHBOURS[Adjacency.ADD_REMOVE]

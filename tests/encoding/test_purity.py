@@ -157,7 +157,7 @@ READERS = {
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("reader", mostly_slow(READERS, "pandas", "pyarrow", "polars"))
 def test_one_line_of_a_file_that_another_library_read_changes_nothing_else(reader):
     """Where it would, the frame is refused by the schema alone."""
     read, pairs = READERS[reader], 0

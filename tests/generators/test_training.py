@@ -58,7 +58,7 @@ class Killed(BaseException):
     """What no training catches."""
 
 
-@pytest.mark.parametrize("epoch", [1, 60, 99])
+@pytest.mark.parametrize("epoch", mostly_slow([1, 60, 99], 60))
 def test_training_that_was_killed_goes_on_to_the_same_result(seen, tmp_path, epoch, monkeypatch):
     def kill(now):
         if now.number == epoch:
@@ -94,6 +94,7 @@ def test_a_checkpoint_that_cannot_be_written_says_so(seen, tmp_path):
         train(seen, "mlp", 25, 1, checkpoint=tmp_path / "nowhere" / "kept")
 
 
+@pytest.mark.slow
 def test_training_stops_when_what_is_held_back_comes_no_nearer(tmp_path):
     rng = np.random.default_rng(1)
     seen = evidence(rng)

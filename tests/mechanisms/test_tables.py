@@ -19,6 +19,7 @@ from sfumato.trusted.budget import Budget, noise_scale
 from sfumato.trusted.privacy_filter import units_of
 from sfumato.trusted.schema import Schema
 from tests.conftest import MIXED, make_table, without_dates
+from tests.parameters import mostly_slow
 
 EMPTY = make_table(0)
 
@@ -53,7 +54,7 @@ def test_objects_of_any_kind_take_the_same_path(adjacency):
 
 
 @pytest.mark.parametrize("rows", HOSTILE.values(), ids=HOSTILE)
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", mostly_slow(Adjacency, Adjacency.REPLACE))
 def test_whatever_the_rows_hold_the_path_and_the_spend_are_the_same(rows, adjacency, schema):
     check_the_path(rows, adjacency, schema)
 
@@ -199,7 +200,7 @@ def test_shares_without_pairs_or_target_go_to_the_rest(columns, target, shares):
 
 
 @pytest.mark.parametrize("epsilon", [1e-5, 1e-4, 1e-3, 50.0, 1000.0])
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", mostly_slow(Adjacency, Adjacency.ADD_REMOVE))
 def test_budgets_of_every_size(epsilon, adjacency, schema):
     release = sfumato.release(
         make_table(50), schema, epsilon=epsilon, delta=1e-9, adjacency=adjacency, ledger=None, types="declared"

@@ -11,7 +11,6 @@ import sfumato
 from sfumato.trusted.ledger import Ledger
 from sfumato.trusted.sources.postgresql import PostgreSQL
 from tests.conftest import MIXED, make_table
-from tests.parameters import mostly_slow
 from tests.sources.filling import fill_duckdb, fill_server, fill_sqlite
 from tests.sources.postgresql_server import PASSWORD
 from tests.test_cli import flat, run
@@ -141,7 +140,8 @@ def test_a_connection_that_is_cut_leaves_no_bundle_and_counts(place, server, mon
     assert (account.spent, account.unfinished) == (sfumato.Budget(1.0, 1e-6).units, 1)
 
 
-@pytest.mark.parametrize("schema", mostly_slow([MIXED, BY_PERSON], BY_PERSON), ids=["records", "persons"])
+@pytest.mark.slow
+@pytest.mark.parametrize("schema", [MIXED, BY_PERSON], ids=["records", "persons"])
 def test_spark_reads_a_file(place, spark, schema):
     (place / "s.yaml").write_text(schema)
     done = release(place, place / "t.parquet", "--engine", "spark")

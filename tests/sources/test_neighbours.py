@@ -37,13 +37,16 @@ def _short_fit():
 
 
 def cases():
-    """Under add-remove every record, else one of each kind; the rest in the long checks."""
+    """Under add-remove every record, under label one of each kind; the rest, and Spark, in the long checks."""
     for store in STORES:
         for persons in (False, True) if store.persons else (False,):
             for adjacency in Adjacency:
                 records = {**FITTING, **(HOSTILE if store.untyped else {})}
                 few = adjacency != Adjacency.ADD_REMOVE or "spark" in store.name
-                long = "spark" in store.name and (store.name != "spark" or persons or adjacency != Adjacency.ADD_REMOVE)
+                replaced = adjacency == Adjacency.REPLACE and store.name not in ("csv", "arrow, declared")
+                long = "spark" in store.name or replaced
+                    adjacency == Adjacency.REPLACE and store.name not in ("csv", "arrow, declared")
+                )
                 chosen = {name: records[name] for name in ("far out", "nulls", "words") if name in records}
                 for more in (False, True):
                     rest = {name: record for name, record in records.items() if name not in chosen}

@@ -105,6 +105,7 @@ class TestSums:
         }  # fmt: skip
 
 
+@pytest.mark.slow
 class TestReleases:
     def test_tables(self, spark, table):
         self.check(spark, table, SCHEMA, epsilon=1.0, mechanism="tables")

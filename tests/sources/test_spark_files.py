@@ -141,6 +141,7 @@ def test_what_is_refused_elsewhere(spark, folder, table):
 
 
 @pytest.mark.parametrize(("rows", "same"), ODD, ids=lambda value: repr(value))
+@pytest.mark.slow
 def test_odd_lines_are_read_as_without_spark(spark, tmp_path, rows, same):
     """But for a field that goes on after its closing quote."""
     path, schema, statistic = tmp_path / "t.csv", test_csv_files.SCHEMA, test_csv_files.COUNTS
