@@ -20,6 +20,7 @@ from tests.sources.filling import fill_duckdb, fill_server, fill_sqlite
 from tests.sources.test_sources import as_csv
 
 KEY = b"the same for all"
+SHORT = ("tables", "mixture", "subspace", "slices")
 PLACES = ["parquet folder", "csv", "duckdb", "sqlite", "postgresql", "spark 1", "spark 2", "spark 7"]
 CASES = {
     f"{name}{', by person' * by_person}": case.by_person() if by_person else case
@@ -68,8 +69,9 @@ def in_files(table: pa.Table, folder: Path) -> Path:
 
 
 def _marked(name: str, place: str) -> Any:
-    """Spark answers slowly: one mechanism tries it, by record and by person, the others in the long checks."""
-    long = place.startswith("spark") and (place != "spark 7" or name not in ("tables", "tables, by person"))
+    """Each mechanism from every place, Spark for one of them, by record and by person; the rest in the long checks."""
+    short = ("tables",) if place == "spark 7" else () if place.startswith("spark") else SHORT
+    long = name.removesuffix(", by person") not in short
     return pytest.param(name, place, marks=[pytest.mark.slow] if long else [])
 
 

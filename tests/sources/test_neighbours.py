@@ -45,8 +45,6 @@ def cases():
                 few = adjacency != Adjacency.ADD_REMOVE or "spark" in store.name
                 replaced = adjacency == Adjacency.REPLACE and store.name not in ("csv", "arrow, declared")
                 long = "spark" in store.name or replaced
-                    adjacency == Adjacency.REPLACE and store.name not in ("csv", "arrow, declared")
-                )
                 chosen = {name: records[name] for name in ("far out", "nulls", "words") if name in records}
                 for more in (False, True):
                     rest = {name: record for name, record in records.items() if name not in chosen}

@@ -70,7 +70,7 @@ def _climb(statistic, adjacency, codes, label, before, after, rng) -> float:
 
 
 def holds(
-    statistic: Statistic, adjacency: Adjacency, codes: Codes, label: str, tries: int = 1_500
+    statistic: Statistic, adjacency: Adjacency, codes: Codes, label: str, tries: int = 1_000
 ) -> tuple[bool, bool]:
     """Whether no neighbour moves the sum further than claimed, and whether the claim is reached to 1 %."""
     worst, claim = hunt(statistic, adjacency, codes, label, tries), statistic.sensitivity(adjacency)

@@ -144,7 +144,11 @@ def score(rows: Generated, table: Table) -> float:
 
 @pytest.mark.parametrize(
     ("rival", "least"),
-    [(DPMix(mixed=2), 0.9), (DPMERF(steps=300, features=200), 0.9), (ADSGAN(steps=150), 0.9)],
+    [
+        pytest.param(DPMix(mixed=2), 0.9, marks=pytest.mark.slow),
+        (DPMERF(steps=300, features=200), 0.9),
+        (ADSGAN(steps=150), 0.9),
+    ],
     ids=["DPMix", "DP-MERF", "ADS-GAN"],
 )
 def test_an_easy_table_is_learnt_at_a_large_epsilon(rival, least):
