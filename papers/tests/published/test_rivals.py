@@ -29,6 +29,7 @@ SMALL = (
 PRIVATE = SMALL[:4]
 NAMES = ["DPMix", "DP-MERF", "DP-GAN", "PATE-GAN", "ADS-GAN"]
 every_rival = pytest.mark.parametrize("rival", SMALL, ids=lambda rival: rival.name)
+every_quick_rival = pytest.mark.parametrize("rival", SMALL[1:], ids=lambda rival: rival.name)
 every_private_rival = pytest.mark.parametrize("rival", PRIVATE, ids=lambda rival: rival.name)
 
 
@@ -41,7 +42,7 @@ def test_rows_have_the_format_of_the_table(rival, kinds):
     check_format(rival, kinds)
 
 
-@every_rival
+@every_quick_rival
 def test_there_are_as_many_rows_as_are_asked_for(rival):
     check_number_of_rows(rival)
 
