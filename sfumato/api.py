@@ -1,7 +1,6 @@
 """What a custodian runs: from a private table and a schema to a release."""
 
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,13 +12,10 @@ from sfumato.fitting.mechanisms.subspace.plan import is_wide
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.fitting.tuning import current_constants
 from sfumato.trusted.adjacency import Adjacency
-from sfumato.trusted.budget import DEFAULT_DELTA, Budget
-from sfumato.trusted.curator import Curator
-from sfumato.trusted.noise import SecureNoise, SeededNoise
-from sfumato.trusted.privacy_filter import PrivacyFilter
-from sfumato.trusted.reservation import LedgerLike, Reservation
+from sfumato.trusted.budget import DEFAULT_DELTA
+from sfumato.trusted.reservation import LedgerLike
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.sources import open_source
+from sfumato.trusted.session import check_terms, open_session
 
 
 def release(
@@ -69,56 +65,37 @@ def release(
         5
     """
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
-    adjacency = _checked(schema, mechanism, adjacency, types)
-    budget = Budget(epsilon, delta, schema.unit.records if schema.unit else 1)
-    chosen = ("subspace" if is_wide(schema) else "tables") if mechanism == "auto" else mechanism
+    chosen = _choose_mechanism(mechanism, schema)
+    terms = check_terms(schema, epsilon, delta, adjacency, types, ledger, seed)
     if components is not None and chosen != "mixture":
         raise RequestError("components are for mechanism mixture; leave them out")
     settings = {} if components is None else {"components": components}
     used = find_mechanism(chosen)
-    plan = used.build_plan(schema, budget, adjacency, settings)
+    plan = used.build_plan(schema, terms.budget, terms.adjacency, settings)
     stored = StoredPlan(plan.to_dict(), settings, current_constants(used.tuning))
-    noise = SecureNoise() if seed is None else SeededNoise(seed)
-    with (
-        Reservation(ledger, schema.name, budget) as reservation,
-        closing(open_source(data, schema, noise.key(), declared=types == "declared")) as source,
-    ):
-        unit = schema.unit.column if schema.unit else None
-        reservation.enter(adjacency, chosen, not noise.private, unit)
-        public = schema.features if schema.public_features else ()
-        curator = Curator(source, adjacency, PrivacyFilter(budget.units, budget.records), noise, public)
-        model = used.release(curator, plan, progress)
+    with open_session(data, terms, chosen) as session:
+        model = used.release(session.curator, plan, progress)
+        measurements = session.curator.measurements
         statement = PrivacyStatement.of(
-            curator.measurements,
-            contents=hash_contents(schema, source.header, stored, curator.measurements),
+            measurements,
+            contents=hash_contents(schema, session.header, stored, measurements),
             dataset=schema.name,
             mechanism=chosen,
-            adjacency=adjacency,
-            budget=budget,
-            seeded=not noise.private,
-            reservation=reservation.hash,
+            adjacency=terms.adjacency,
+            budget=terms.budget,
+            seeded=not session.private,
+            reservation=session.reservation.hash,
             unit=schema.unit,
         )
-        reservation.commit(statement.hash)
-        return Release(schema, source.header, statement, stored, curator.measurements, model)
+        session.reservation.commit(statement.hash)
+        return Release(schema, session.header, statement, stored, measurements, model)
 
 
-def _checked(schema: Schema, mechanism: str, adjacency: str, types: str | None) -> Adjacency:
-    """Refuse what this version cannot keep, before anything is opened."""
-    if types not in (None, "declared"):
-        raise RequestError(f'types is {types!r}; say "declared", or leave it out')
+def _choose_mechanism(name: str, schema: Schema) -> str:
+    """The mechanism that is asked for; "auto" looks at the schema."""
     known = ["auto", *mechanism_names()]
-    if mechanism not in known:
-        raise RequestError(f"mechanism is {mechanism!r}; use one of {', '.join(known)}")
-    if adjacency not in list(Adjacency):
-        raise RequestError(f"adjacency is {adjacency!r}; use one of {', '.join(Adjacency)}")
-    if adjacency == Adjacency.LABEL and schema.target is None:
-        raise RequestError(
-            "label adjacency protects the target, and the schema names none; name one or choose add-remove"
-        )
-    if adjacency == Adjacency.LABEL and schema.unit and schema.public_features:
-        raise RequestError(
-            "public_features are let out record by record, and with a unit a secret key draws the records that count; "
-            "take one of the two off the schema"
-        )
-    return Adjacency(adjacency)
+    if name not in known:
+        raise RequestError(f"mechanism is {name!r}; use one of {', '.join(known)}")
+    if name != "auto":
+        return name
+    return "subspace" if is_wide(schema) else "tables"

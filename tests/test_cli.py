@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato
-from sfumato import api as custodian
 from sfumato.cli.app import app
+from sfumato.trusted import session
 from sfumato.trusted.curator import Curator
 from tests.audit.mixtures import table as two_kinds
 from tests.conftest import MIXED, in_pandas, make_table
@@ -164,7 +164,7 @@ class TestTheLedger:
     def test_a_limit_refuses_with_exit_3_and_nothing_is_computed(self, place, monkeypatch):
         assert run("ledger", "set-limit", "mixed", "--epsilon", 1.2).exit_code == 0
         assert release(place).exit_code == 0
-        monkeypatch.setattr(custodian, "Curator", None)  # nothing behind the door may be touched
+        monkeypatch.setattr(session, "Curator", None)  # no record may be read
         refused = release(place, out="second.sfumato")
         assert refused.exit_code == 3
         assert "limit of dataset 'mixed' does not allow this release: the largest epsilon that still fits is" in flat(
@@ -337,7 +337,7 @@ class TestSchemas:
     def test_a_sound_schema_is_said_to_be(self, place):
         done = run("schema", "check", place / "s.yaml")
         assert done.exit_code == 0
-        assert "is sound: dataset mixed, 8 columns, target ill." in flat(done.output)
+        assert "is valid: dataset mixed, 8 columns, target ill." in flat(done.output)
         (place / "u.yaml").write_text(MIXED + "unit: {column: id, records: 3}\n")
         assert "target ill, at most 3 records of each id." in flat(run("schema", "check", place / "u.yaml").output)
 
@@ -500,5 +500,5 @@ def test_a_reader_who_goes_early_is_no_error(place):
     assert release(place).exit_code == 0
     words = f"{sys.executable} -m sfumato inspect {place / 'b.sfumato'} | head -n 1"
     shown = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=True)
-    assert "told to end" not in shown.stderr
+    assert "terminated" not in shown.stderr
     assert shown.stdout.count("\n") == 1

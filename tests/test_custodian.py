@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 import sfumato
-from sfumato import api as custodian
 from sfumato.errors import DataError, RequestError
+from sfumato.trusted import session
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.ledger import Ledger
@@ -48,19 +48,19 @@ def test_a_seed_and_nothing_else_marks_a_release(seed):
 
 @pytest.mark.parametrize("records", [1, 3])
 def test_what_all_measurements_cost_is_the_budget_and_not_more(records, monkeypatch):
-    purses = []
+    filters = []
     monkeypatch.setattr(
-        custodian,
+        session,
         "PrivacyFilter",
-        lambda *words, real=custodian.PrivacyFilter: purses.append(real(*words)) or purses[-1],
+        lambda *words, real=session.PrivacyFilter: filters.append(real(*words)) or filters[-1],
     )
     rows = ROWS.assign(who=[f"p{row}" for row in range(20)])
     schema = by_person(records)
     release = sfumato.release(rows, schema, epsilon=1.0, ledger=None, types="declared")
     budget = Budget(1.0, 1e-6, records)
-    assert (purses[0].units, purses[0].records) == (budget.units, records)
-    assert 0.99 * budget.units <= purses[0].spent <= budget.units
-    assert release.statement.units_spent == purses[0].spent
+    assert (filters[0].units, filters[0].records) == (budget.units, records)
+    assert 0.99 * budget.units <= filters[0].spent <= budget.units
+    assert release.statement.units_spent == filters[0].spent
 
 
 def test_types_are_inferred_unless_they_are_declared():
@@ -88,7 +88,7 @@ def test_features_are_let_out_only_where_the_schema_says_that_they_are_public(mo
 def test_public_features_and_persons_do_not_go_together():
     schema = Schema.from_dict(by_person(2).to_dict() | {"public_features": True})
     rows = ROWS.assign(who=[f"p{row}" for row in range(20)])
-    with pytest.raises(RequestError, match="take one of the two off the schema"):
+    with pytest.raises(RequestError, match="remove one of the two from the schema"):
         sfumato.release(rows, schema, epsilon=1.0, ledger=None, adjacency="label", types="declared")
 
 

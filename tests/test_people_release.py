@@ -75,7 +75,7 @@ def test_a_person_costs_as_much_as_all_of_their_records():
 
 
 def test_public_features_are_of_records():
-    with pytest.raises(RequestError, match="take one of the two off the schema"):
+    with pytest.raises(RequestError, match="remove one of the two from the schema"):
         CASES["mixture, public features"].by_person().release()
 
 

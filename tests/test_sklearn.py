@@ -166,7 +166,7 @@ def test_detailed_gaussians_belong_to_classes():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 4_000)
     X = rng.standard_t(3, size=(4_000, 2)) + 6 * y[:, None]
-    estimator = PrivateGaussianMixture(epsilon=8.0, bounds=(-40, 40), classes=[0, 1], action="detailed").fit(X, y)
+    estimator = PrivateGaussianMixture(epsilon=8.0, bounds=(-40, 40), classes=[0, 1], estimate="detailed").fit(X, y)
     assert estimator.n_components_ == 2
     assert len(estimator.means_) == len(estimator.owners_) > 2
     assert list(estimator.owners_) == sorted(estimator.owners_)

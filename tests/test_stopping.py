@@ -12,11 +12,11 @@ import pyarrow.parquet
 import pytest
 
 import sfumato
-from sfumato import api as custodian
 from sfumato.artefact.release import Release
 from sfumato.errors import LedgerError
 from sfumato.fitting.mechanisms.tables import release as tables
 from sfumato.sklearn import PrivateGaussianMixture
+from sfumato.trusted import session
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.ledger import Ledger
 from sfumato.trusted.sources import batches
@@ -80,8 +80,8 @@ def test_a_fault_after_the_books_are_closed_counts(place, monkeypatch, fault):
         source.close = broken(error)
         return source
 
-    open_source = custodian.open_source
-    monkeypatch.setattr(custodian, "open_source", opened)
+    open_source = session.open_source
+    monkeypatch.setattr(session, "open_source", opened)
     done = release(place)
     assert (done.exit_code, words in done.stderr) == (code, True), done.stderr
     assert flat(done.stderr).count(SPENT) == 1
@@ -117,7 +117,7 @@ def test_a_ledger_that_is_lost_on_the_way(place, monkeypatch):
 
 def test_a_fault_before_the_reservation_costs_nothing(place, monkeypatch):
     monkeypatch.setattr(Ledger, "entries", broken(AssertionError))  # it is not even looked at
-    monkeypatch.setattr("sfumato.api.open_source", broken(KeyboardInterrupt))
+    monkeypatch.setattr("sfumato.trusted.session.open_source", broken(KeyboardInterrupt))
     done = release(place)
     assert done.exit_code == 130
     assert flat(done.stderr) == "error: stopped by Ctrl-C."

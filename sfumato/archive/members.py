@@ -3,7 +3,7 @@
 The archive is an uncompressed zip file in one canonical form (order, dates and attributes are fixed), so that
 `read_members` can build it again from its members and compare: a change of any byte shows.
 
-Compatibility: the format has a semantic version. A reader takes every bundle of its own major version, refuses others,
+Compatibility: the format has a semantic version. A reader takes bundles of its own major version, refuses others,
 and never ignores a member that it does not know.
 """
 

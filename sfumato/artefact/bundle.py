@@ -168,7 +168,7 @@ def _check_sound(release: Release) -> None:
         raise ValueError("header and schema have different columns")
     for item in release.measurements:
         if not item.statistic.follows(release.schema):
-            raise ValueError("a measurement is of columns that the schema has not, or has otherwise")
+            raise ValueError("a measurement is of columns that are not in the schema, or are defined differently there")
         if item.values.dtype != np.int64 or item.values.shape != (size_of(item.statistic),):
             raise ValueError("a measurement has more or fewer numbers than its statistic")
     if sum(len(condition.runs) for condition in release.given) > _MOST_RUNS:

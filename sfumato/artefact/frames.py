@@ -54,7 +54,7 @@ def to_frame(table: pa.Table, header: Header, schema: Schema, frame: FrameKind |
             return _dress_pandas(table, schema, chosen)
         case "polars":
             return _dress_polars(table, schema, chosen)
-    raise RequestError(f"frame is {frame!r}; use arrow, pandas or polars")
+    raise RequestError(f"output is {frame!r}; use arrow, pandas or polars")
 
 
 def number_type(column: Column, chosen: str) -> str:
@@ -153,4 +153,4 @@ def _library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise RequestError(f"{name} is not installed; install it, or ask for frame='arrow'") from None
+        raise RequestError(f"{name} is not installed; install it, or ask for output='arrow'") from None

@@ -95,7 +95,7 @@ def _options(
 @app.command()
 @report_errors
 def demo(out: Annotated[Path, typer.Option(help="the folder to write to")] = Path("sfumato-demo")) -> None:
-    """The whole path on an embedded table of invented hospital stays, with the report.
+    """Run release, sample and report on an embedded table of invented hospital stays.
 
     Example: `sfumato demo --out tour`
     """
@@ -217,7 +217,8 @@ def sample(
         bool, typer.Option("--probabilities", help="add columns with the predicted probabilities of the target")
     ] = False,
     estimate: Annotated[
-        str | None, typer.Option(help="of a Gaussian mixture: mixture, wide (covers doubt) or detailed (heavy tails)")
+        str | None,
+        typer.Option(help="of a Gaussian mixture: mixture, wide (covers uncertainty) or detailed (heavy tails)"),
     ] = None,
 ) -> None:
     """Draw a synthetic table from a bundle. More rows train better learners and are no less private.
@@ -361,7 +362,7 @@ def report(
 def evaluate(
     bundle: Bundle,
     real: Annotated[Path, typer.Option(help="the table that was released", show_default=False)],
-    test: Annotated[Path, typer.Option(help="rows of the same kind, kept apart", show_default=False)],
+    test: Annotated[Path, typer.Option(help="rows of the same kind that were held out", show_default=False)],
     out: Annotated[Path, typer.Option(help="the HTML file to write; a JSON file goes beside it", show_default=False)],
     rows: Annotated[
         int | None,
@@ -416,7 +417,7 @@ def schema_check(file: Annotated[Path, typer.Argument(help="the YAML file", show
     schema = Schema.load(file)
     target = f", target {schema.target}" if schema.target else ", no target"
     unit = f", at most {schema.unit.records} records of each {schema.unit.column}" if schema.unit else ""
-    say(f"{file} is sound: dataset {schema.name}, {len(schema.by_name)} columns{target}{unit}.")
+    say(f"{file} is valid: dataset {schema.name}, {len(schema.by_name)} columns{target}{unit}.")
 
 
 @ledger_app.command("show")

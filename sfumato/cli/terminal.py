@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
-TOLD_TO_END = 143
-"""The exit code of a program that was told to end."""
+TERMINATED = 143
+"""The exit code of a program that was terminated by a signal."""
 _screen = Console()
 _aside = Console(stderr=True)
 
@@ -38,9 +38,9 @@ def report_errors(command: Command) -> Command:
         except KeyboardInterrupt as stop:
             fail(_with_notes("stopped by Ctrl-C.", stop), 130)
         except SystemExit as stop:
-            if stop.code != TOLD_TO_END:  # whoever reads what we print has gone
+            if stop.code != TERMINATED:  # whoever reads what we print has gone
                 raise
-            fail(_with_notes("told to end.", stop), TOLD_TO_END)
+            fail(_with_notes("terminated by SIGTERM.", stop), TERMINATED)
 
     return run  # type: ignore[return-value]
 

@@ -51,8 +51,8 @@ class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
                     protected which labels occur. "observed": the same without the warning, for labels that everybody
                     may know
     adjacency       "add-remove" (one record more or less), "replace" or "label"
-    action          how the release is read: "mixture" for its parameters, "wide", or "detailed" for up to three
-                    Gaussians in a class with heavy tails (see `Release.action`)
+    estimate        how the release is read: "mixture" for its parameters, "wide", or "detailed" for up to three
+                    Gaussians in a class with heavy tails (see `Release.estimate`)
     ledger          where the spending is written down: a path, a `Ledger`, "default" for the user's own; None: nowhere
     dataset         the name of the records in the ledger
     random_state    for `sample` alone. The noise of the release is always drawn from the operating system
@@ -90,7 +90,7 @@ class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
         bounds_share: float = 0.1,
         classes: Any = None,
         adjacency: str = "add-remove",
-        action: str = "mixture",
+        estimate: str = "mixture",
         ledger: LedgerLike = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -103,7 +103,7 @@ class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
         self.bounds_share = bounds_share
         self.classes = classes
         self.adjacency = adjacency
-        self.action = action
+        self.estimate = estimate
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
@@ -155,7 +155,7 @@ class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, made: Released, records: Records) -> None:
         """Keep what is public: the release and its parameters in the units of X."""
-        self.release_ = made.release.estimate(self.action)
+        self.release_ = made.release.estimate(self.estimate)
         self.statement_, self.bounds_, self.bought_ = made.statement, made.bounds, made.bought
         gaussians, spans = self._gaussians, np.ptp(made.bounds, axis=1)
         order = np.argsort(gaussians.owner, kind="stable")

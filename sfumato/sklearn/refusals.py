@@ -40,8 +40,8 @@ def _refuse_words(asked: "PrivateGaussianMixture", *, labelled: bool) -> None:
         raise ValueError(f"classes is {asked.classes!r}; list the labels, or say 'observed'")
     if isinstance(asked.bounds, str) and asked.bounds != "estimate":
         raise ValueError(f"bounds is {asked.bounds!r}; give numbers, or say 'estimate'")
-    if asked.action not in ACTIONS:
-        raise ValueError(f"action is {asked.action!r}; use one of {', '.join(ACTIONS)}")
+    if asked.estimate not in ACTIONS:
+        raise ValueError(f"estimate is {asked.estimate!r}; use one of {', '.join(ACTIONS)}")
     if asked.adjacency not in list(Adjacency):
         raise ValueError(f"adjacency is {asked.adjacency!r}; use one of {', '.join(Adjacency)}")
     if asked.adjacency == Adjacency.LABEL and (not labelled or isinstance(asked.bounds, str)):

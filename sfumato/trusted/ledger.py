@@ -288,7 +288,7 @@ def _refuse_beyond(account: Account, limit: int, currency: PrivacyUnit, units: i
     name, remaining = f"the {account.currency} limit of dataset {account.dataset!r}", left / UNITS_PER_MU_SQUARED
     if factor is None or account.uncounted:
         raise BudgetExceededError(
-            f"{name} cannot hold a release under another adjacency or unit, which promises nothing there; "
+            f"{name} does not cover a release under another adjacency or unit, which gives no guarantee for it; "
             "nothing was read",
             requested=units / UNITS_PER_MU_SQUARED,
             remaining=remaining,

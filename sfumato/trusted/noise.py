@@ -106,7 +106,7 @@ def rounded_gaussian(sigma: float, size: int, words: DrawWords) -> IntArray:
         size 0: an empty vector. sigma not above 0, or above `LARGEST_SIGMA`: `ValueError`; both are public numbers.
     """
     if not 0 < sigma <= LARGEST_SIGMA:
-        raise ValueError(f"sigma is {sigma}; it must lie above 0 and not above 2**40: choose another lattice")
+        raise ValueError(f"sigma is {sigma}; it must lie above 0 and not above 2**40; ask with a larger mu")
     pairs = (size + 1) // 2
     drawn = np.empty((pairs, 2), dtype=np.int64)
     for start in range(0, pairs, _PAIRS_AT_ONCE):

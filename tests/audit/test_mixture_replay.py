@@ -66,7 +66,7 @@ class Peeping(Curator):
 @pytest.mark.parametrize("first", [2, 4, 6])
 def test_a_whitening_taken_from_the_rows_is_found(first, monkeypatch):
     monkeypatch.setattr(Peeping, "first", first)
-    monkeypatch.setattr("sfumato.api.Curator", Peeping)
+    monkeypatch.setattr("sfumato.trusted.session.Curator", Peeping)
     assert failed(released(4.0)) == FOUND
 
 
@@ -82,7 +82,7 @@ class Tuned(Peeping):
 
 
 def test_frequencies_taken_from_the_rows_are_found(monkeypatch):
-    monkeypatch.setattr("sfumato.api.Curator", Tuned)
+    monkeypatch.setattr("sfumato.trusted.session.Curator", Tuned)
     assert failed(released(4.0)) == FOUND
 
 
@@ -98,7 +98,7 @@ class Shifted(Peeping):
 
 
 def test_borders_taken_from_the_rows_are_found(monkeypatch):
-    monkeypatch.setattr("sfumato.api.Curator", Shifted)
+    monkeypatch.setattr("sfumato.trusted.session.Curator", Shifted)
     assert failed(released(4.0, rows=clouds(2), schema=unlabelled(2))) == FOUND
 
 
@@ -112,7 +112,7 @@ class Told(Peeping):
 
 
 def test_leaves_cut_by_the_labels_are_found(monkeypatch):
-    monkeypatch.setattr("sfumato.api.Curator", Told)
+    monkeypatch.setattr("sfumato.trusted.session.Curator", Told)
     assert failed(released(1.0, Adjacency.LABEL, FEW, PUBLIC_FEATURES), FEW) == FOUND
 
 
@@ -134,5 +134,5 @@ class Elsewhere(Peeping):
 
 
 def test_the_last_digits_of_another_processor_are_no_fault(monkeypatch):
-    monkeypatch.setattr("sfumato.api.Curator", Elsewhere)
+    monkeypatch.setattr("sfumato.trusted.session.Curator", Elsewhere)
     assert failed(released(1.0)) == []

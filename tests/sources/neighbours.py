@@ -27,7 +27,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 import sfumato
-from sfumato import api as custodian
+from sfumato.trusted import session
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Header
 from sfumato.trusted.ledger import Ledger
@@ -317,7 +317,7 @@ def watched(
 ) -> tuple[Seen, Watched | None]:
     """Release a table with seeded noise, by the sums of another table where they are given."""
     watcher: list[Watched] = []
-    opening = custodian.open_source
+    opening = session.open_source
 
     def watching(*args: Any, **more: Any) -> Watched:
         watcher.append(Watched(opening(*args, **more), played))
@@ -329,7 +329,7 @@ def watched(
     before = len(list(book.entries()))
     error, release = None, None
     with (
-        mock.patch.object(custodian, "open_source", watching),
+        mock.patch.object(session, "open_source", watching),
         contextlib.redirect_stdout(output),
         contextlib.redirect_stderr(output),
     ):

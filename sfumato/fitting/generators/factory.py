@@ -53,7 +53,7 @@ def _check_given(given: Any, parameters: list[Tensor], wanted: tuple[int, int]) 
     slopes = torch.autograd.grad(given.sum(), changed, allow_unused=True) if given.requires_grad and changed else ()
     if all(slope is None for slope in slopes):
         raise RequestError(
-            "what sample(z) gives does not hang on the generator's parameters, so there is nothing to train: it must "
+            "what sample(z) gives does not depend on the generator's parameters, so there is nothing to train: it must "
             "neither be detached nor made without gradients, nor by another object than the one that is trained"
         )
 

@@ -77,7 +77,7 @@ def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: F
     """Fit the models anew to what was once released.
 
     Every table must be the one that schema, budget and earlier answers ask for. Gradients are taken as they were asked:
-    which directions they look along hangs on the last digits of a fit.
+    which directions they look along depends on the last digits of a fit.
     """
     fit, record = fit or Fit(), Replay(measurements)
     one_way = measure_one_way(record, plan, cut_target(record, plan))

@@ -1,0 +1,100 @@
+"""From a user's request to the curator: check the terms, reserve the budget, open the table, hand out the curator.
+
+Everything that one release needs of the private side is put together here, so that what asks for measurements cannot
+put it together wrongly.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sfumato.errors import RequestError
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import Budget
+from sfumato.trusted.curator import Curator
+from sfumato.trusted.encoding import Header
+from sfumato.trusted.noise import SecureNoise, SeededNoise
+from sfumato.trusted.privacy_filter import PrivacyFilter
+from sfumato.trusted.reservation import LedgerLike, Reservation
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source
+
+Types = Literal["declared"] | None
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a release promises, and to whom: fixed before any record is read.
+
+    types    "declared": the custodian set the type of every column of a frame, the rows did not
+    ledger   where the spending is written down
+    seed     of the noise, for tests and studies; such a release is marked as not private
+    """
+
+    schema: Schema
+    budget: Budget
+    adjacency: Adjacency
+    types: Types
+    ledger: LedgerLike
+    seed: int | None
+
+
+def check_terms(
+    schema: Schema,
+    epsilon: float,
+    delta: float,
+    adjacency: str,
+    types: str | None,
+    ledger: LedgerLike,
+    seed: int | None,
+) -> Terms:
+    """Refuse what cannot be kept, before anything is opened. The budget is for all records of a person that count."""
+    if types not in (None, "declared"):
+        raise RequestError(f'types is {types!r}; say "declared", or leave it out')
+    if adjacency not in list(Adjacency):
+        raise RequestError(f"adjacency is {adjacency!r}; use one of {', '.join(Adjacency)}")
+    if adjacency == Adjacency.LABEL and schema.target is None:
+        raise RequestError(
+            "label adjacency protects the target, and the schema names none; name one or choose add-remove"
+        )
+    if adjacency == Adjacency.LABEL and schema.unit and schema.public_features:
+        raise RequestError(
+            "public_features are handed over record by record, and with a unit a secret key draws the records that "
+            "count; remove one of the two from the schema"
+        )
+    budget = Budget(epsilon, delta, schema.unit.records if schema.unit else 1)
+    return Terms(schema, budget, Adjacency(adjacency), "declared" if types else None, ledger, seed)
+
+
+@dataclass(frozen=True)
+class Session:
+    """One release while it runs: what it may ask, what its table looked like, and its entry in the ledger."""
+
+    curator: Curator
+    header: Header
+    reservation: Reservation
+    private: bool  # the noise is that of the operating system's cryptographic source
+
+
+@contextmanager
+def open_session(data: Any, terms: Terms, mechanism: str) -> Iterator[Session]:
+    """Open the table, enter the whole budget in the ledger, then hand out a curator that can spend no more than it.
+
+    Formal guarantees
+        No record is read before the ledger holds the whole budget. The curator's filter holds the same budget, so the
+        measurements together are (epsilon, delta)-differentially private for one change of the adjacency.
+    Edge cases
+        Whatever stops the release after the entry carries a note that the budget counts as spent.
+    """
+    schema, budget = terms.schema, terms.budget
+    noise = SecureNoise() if terms.seed is None else SeededNoise(terms.seed)
+    with (
+        Reservation(terms.ledger, schema.name, budget) as reservation,
+        closing(open_source(data, schema, noise.key(), declared=terms.types == "declared")) as source,
+    ):
+        unit = schema.unit.column if schema.unit else None
+        reservation.enter(terms.adjacency, mechanism, not noise.private, unit)
+        public = schema.features if schema.public_features else ()
+        curator = Curator(source, terms.adjacency, PrivacyFilter(budget.units, budget.records), noise, public)
+        yield Session(curator, source.header, reservation, noise.private)
