@@ -180,7 +180,7 @@ def test_pipeline_clone_and_search():
     pipeline = make_pipeline(scaled, PrivateGaussianMixture(epsilon=8.0, bounds=(-4, 4), classes=[0, 1, 2]))
     assert clone(pipeline).fit(X, y).score(X, y) > 0.9
     search = GridSearchCV(
-        PrivateGaussianMixture(epsilon=8.0, bounds=BOX, classes=np.arange(3)), {"action": ["mixture", "wide"]}, cv=2
+        PrivateGaussianMixture(epsilon=8.0, bounds=BOX, classes=np.arange(3)), {"estimate": ["mixture", "wide"]}, cv=2
     ).fit(X, y)
     assert search.best_score_ > 0.9
     assert is_classifier(search)
@@ -199,7 +199,7 @@ def test_pipeline_clone_and_search():
         ({"n_components": None, "classes": "all"}, "'all'; list the labels"),
         ({"n_components": None, "classes": []}, "names no class"),
         ({"n_components": None, "classes": [0, 1]}, "a label that classes does not name"),
-        ({"action": "narrow"}, "use one of mixture, wide, detailed"),
+        ({"estimate": "narrow"}, "use one of mixture, wide, detailed"),
         ({"adjacency": "row"}, "use one of add-remove, replace, label"),
         ({"adjacency": "label", "classes": [0, 1, 2], "bounds": "estimate"}, "bounds as numbers"),
         ({"bounds_share": 1.0}, "between 0 and 1"),

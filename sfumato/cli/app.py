@@ -16,7 +16,7 @@ import typer
 
 from sfumato._version import __version__
 from sfumato.cli.terminal import (
-    TOLD_TO_END,
+    TERMINATED,
     bar,
     fail,
     print_accounts,
@@ -73,7 +73,7 @@ LedgerFile = Annotated[
 
 def main() -> None:
     """The entry point."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TOLD_TO_END))  # so that a file half written is taken away
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that a file half written is taken away
     app()
 
 
@@ -218,7 +218,7 @@ def sample(
     ] = False,
     estimate: Annotated[
         str | None,
-        typer.Option(help="of a Gaussian mixture: mixture, wide (covers uncertainty) or detailed (heavy tails)"),
+        typer.Option(help="of a Gaussian mixture: mixture, wide (covers uncertainty), detailed (tails)"),
     ] = None,
 ) -> None:
     """Draw a synthetic table from a bundle. More rows train better learners and are no less private.

@@ -153,14 +153,14 @@ class TestAdjacencies:
     def test_a_release_that_promises_nothing_under_the_limit_is_refused(self, ledger):
         ledger.set_limit("clinic", Budget(100.0, 1e-6))
         for adjacency in (REPLACE, LABEL):
-            with pytest.raises(BudgetExceededError, match="promises nothing there"):
+            with pytest.raises(BudgetExceededError, match="gives no guarantee for it"):
                 ledger.reserve("clinic", adjacency, 1, {})
         ledger.reserve("clinic", ADD_REMOVE, 1, {})
 
     def test_a_limit_that_comes_too_late_refuses_everything(self, ledger):
         ledger.reserve("clinic", LABEL, 1, {})
         ledger.set_limit("clinic", Budget(100.0, 1e-6))
-        with pytest.raises(BudgetExceededError, match="promises nothing there"):
+        with pytest.raises(BudgetExceededError, match="gives no guarantee for it"):
             ledger.reserve("clinic", ADD_REMOVE, 1, {})
         add_remove, label = ledger.accounts("clinic")
         assert (add_remove.uncounted, label.uncounted) == (1, 0)
@@ -245,7 +245,7 @@ class TestPersons:
         limit = Budget(1.0, 1e-6)
         ledger.set_limit("clinic", limit, unit="patient_id")
         with pytest.raises(
-            BudgetExceededError, match=r"the add-remove by patient_id limit of .* promises nothing there"
+            BudgetExceededError, match=r"the add-remove by patient_id limit of .* gives no guarantee for it"
         ):
             ledger.reserve("clinic", ADD_REMOVE, 1, {})
         ledger.reserve("clinic", ADD_REMOVE, limit.units, {}, "patient_id")
