@@ -55,6 +55,7 @@ def read_fourier(schema: Schema, adjacency: Adjacency, measurements: tuple[Measu
         target=target,
         adjacency=adjacency,
         mu_target=None,
+        mu_zoom=None,
         mu_one_way=found[0][0].mu,
         mu_pairs=None,
         labelled=False,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sfumato.trusted.arrays import CodeArray, FloatArray
 from sfumato.trusted.encoding import reading
 from sfumato.trusted.encoding.code_arrays import Limits, encode_array, one, put
+from sfumato.trusted.encoding.decimals import roundest_between
 from sfumato.trusted.encoding.scratch import scratch_array
 from sfumato.trusted.schema import Column
 
@@ -325,8 +326,7 @@ class NumericCodec:
         """See `Codes`."""
         step = np.clip(codes, 0, self.steps - 1)
         left, right = self.ends(step), self.ends(step + 1)
-        within = np.floor(inside * (right - left)) if self.whole else inside * (right - left)
-        number = left + within
+        number = left + np.floor(inside * (right - left)) if self.whole else self._written(step, inside)
         low, high = (
             bound if limit is None else limit for limit, bound in zip(limits, (self.low, self.high), strict=True)
         )
@@ -334,6 +334,17 @@ class NumericCodec:
         for place, atom in enumerate(self.atoms):
             number = np.where(codes == self.steps + place, atom, number)
         return self.write(number, codes == self.missing if self.nullable else np.zeros(len(codes), dtype=bool))
+
+    def _written(self, step: CodeArray, inside: FloatArray) -> FloatArray:
+        """The roundest number of each step, so that a value that was round is so again.
+
+        Where that is another code's, such as an atom, a number at random.
+        """
+        steps, place = np.unique(step, return_inverse=True)
+        left, right = self.ends(steps), self.ends(steps + 1)
+        number = roundest_between(left, right)
+        own = self._of_numbers(number.copy()) == steps
+        return np.where(own[place], number[place], left[place] + inside * (right - left)[place])
 
     def width(self, codes: CodeArray) -> FloatArray:
         """See `Codes`."""

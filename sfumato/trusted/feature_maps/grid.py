@@ -1,5 +1,6 @@
 """A public partition of a column's codes into cells."""
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,8 @@ _PAGE = 7  # bits of a code that count within a page
 
 
 MOST_CODES = 2**31 - 1
+_PLAIN = 1_024  # numbers that are written one by one
+_MOST_RUNS = 1 << 20
 
 
 def grids_follow(grids: Iterable[tuple[str, "Grid"]], schema: Schema) -> bool:
@@ -113,10 +116,29 @@ class Grid:
         return Grid(tuple(np.array(self.starts)[first].tolist()), tuple(cells[first].tolist()), self.codes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists."""
-        return {"starts": list(self.starts), "cells": list(self.cells), "codes": self.codes}
+        """Plain lists; of many numbers the even stretches: first, step, how many."""
+        return {"starts": _stretches(self.starts), "cells": _stretches(self.cells), "codes": self.codes}
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "Grid":
         """The grid that `to_dict` wrote."""
-        return cls(tuple(content["starts"]), tuple(content["cells"]), content["codes"])
+        return cls(_spelt_out(content["starts"]), _spelt_out(content["cells"]), content["codes"])
+
+
+def _stretches(numbers: Sequence[int]) -> list[Any]:
+    """The numbers, or where they are very many the stretches in which they rise evenly."""
+    if len(numbers) <= _PLAIN:
+        return list(numbers)
+    steps = np.diff(np.array(numbers))
+    ends = [0, *(np.flatnonzero(np.diff(steps)) + 1).tolist(), len(steps)]
+    found = [[numbers[first], int(steps[first]), last - first] for first, last in itertools.pairwise(ends)]
+    return [*found, [numbers[-1], 1, 1]]
+
+
+def _spelt_out(content: Sequence[Any]) -> tuple[int, ...]:
+    """The numbers that `_stretches` wrote; no more than a grid may have."""
+    if not any(isinstance(one, list) for one in content):
+        return tuple(content)
+    if sum(count for _, _, count in content) > _MOST_RUNS or min(count for _, _, count in content) < 1:
+        raise ValueError("a grid has too many runs, or a stretch without any")
+    return tuple(itertools.chain(*(range(first, first + step * count, step) for first, step, count in content)))

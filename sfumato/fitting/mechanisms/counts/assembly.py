@@ -5,11 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.counts.one_way import OneWays
+from sfumato.fitting.mechanisms.counts.grids import is_long
+from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
+from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.feature_maps import Grid
+
+
+class Tuning(TuningConstants, group="counts.assembly"):
+    """See `sfumato.fitting.tuning`."""
+
+    faint = 3.0  # deviations of the noise below which a group of a long column may count as empty
+    thin = 0.1  # of the density around the records below, under which it does
+    typical = 0.25  # of the records lie where density is lower
+    least_left = 0.5  # of a component that the other groups must hold
 
 
 def assemble_mixture(
@@ -25,6 +36,8 @@ def assemble_mixture(
     columns = {}
     for (name, column), theta in zip(one_way.columns.items(), thetas, strict=True):
         noise = np.sqrt(column.variance * classes.count) / size
+        if is_long(plan.codes[name]):
+            theta = _without_faint(theta, column)
         columns[name] = _pieces(column.grid, column.groups, noise, theta[:, column.groups] * column.inside)
     if plan.target is not None:
         noise = np.full(classes.count, one_way.deviation / size)
@@ -32,6 +45,24 @@ def assemble_mixture(
         columns[plan.target] = _pieces(plan.grids[plan.target], classes.groups, noise, theta)
     ordered = {name: columns[name] for name in plan.codes}
     return TableMixture(weights, ordered, size, settings=settings)
+
+
+def _without_faint(theta: FloatArray, column: OneWay) -> FloatArray:
+    """The distribution without groups that noise alone may have filled, as far as the others leave enough.
+
+    Where bounds are wide such groups reach far from all values, so that a few records of noise would move every mean.
+    """
+    held, ordered = column.grouped.sum(axis=1), np.arange(len(column.grouped)) < column.ordered
+    unsure = held < Tuning.faint * np.sqrt(column.variance * column.grouped.shape[1])
+    mass = np.where(ordered, held.clip(0), 0.0)
+    density = mass / column.widths
+    thinnest = np.argsort(density)
+    quarter = np.searchsorted(np.cumsum(mass[thinnest]), Tuning.typical * mass.sum())
+    typical = density[thinnest[min(quarter, len(density) - 1)]]
+    faint = ordered & unsure & (density < Tuning.thin * typical)
+    kept = np.where(faint, 0.0, theta)
+    left = kept.sum(axis=1, keepdims=True)
+    return np.where(left > Tuning.least_left, kept / np.maximum(left, Tuning.least_left), theta)
 
 
 def _pieces(grid: Grid, groups: IntArray, noise: FloatArray, theta: FloatArray) -> Pieces:

@@ -4,6 +4,7 @@ Fine enough to show any shape, before noise decides what can be told apart.
 """
 
 import itertools
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +23,24 @@ class Tuning(TuningConstants, group="counts.grids"):
     smallest = 1e-4  # where the log grid starts, as a share of the range
 
 
+def is_long(codes: Codes) -> bool:
+    """Whether a column has more values than its public grid has cells for. A function of the schema."""
+    return isinstance(codes, NumericCodec) and not (codes.exact and codes.steps <= Tuning.one_cell_each)
+
+
 def fine_grid(codes: Codes) -> Grid:
     """One cell for each listed value; for a number cells in the order of its values, atoms alone; missing last."""
     if not isinstance(codes, NumericCodec) or (codes.exact and codes.steps <= Tuning.one_cell_each):
         return Grid.of_cells(np.arange(codes.size))
+    return grid_of_cuts(codes, _cuts(codes))
+
+
+def grid_of_cuts(codes: NumericCodec, cuts: Iterable[int]) -> Grid:
+    """Cells that begin at these steps, in the order of values, atoms alone; missing last."""
     atoms = dict(zip(codes.atoms, range(codes.steps, codes.size), strict=False))
     bound = codes.steps - 1  # the step of the upper bound, whose atom comes last
     places = {code: int(codes.steps_of(np.array([atom]))[0]) for atom, code in atoms.items()}
-    starts = sorted({0, *_cuts(codes), *(step for step in places.values() if step < bound)})
+    starts = sorted({0, *cuts, *(step for step in places.values() if step < bound)})
     runs: list[range] = []
     for start, stop in itertools.pairwise([*starts, codes.steps]):
         runs += [range(code, code + 1) for code, step in places.items() if step == start]

@@ -1,11 +1,12 @@
 """What counts will be asked for: a function of schema, budget and adjacency alone."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 from sfumato.errors import SchemaError
-from sfumato.fitting.mechanisms.counts.grids import fine_grid
+from sfumato.fitting.mechanisms.counts.grids import fine_grid, is_long
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
@@ -20,6 +21,8 @@ MOST_CELLS = 10_000_000
 class Tuning(TuningConstants, group="counts.plan"):
     """See `sfumato.fitting.tuning`."""
 
+    zoom = 0.03  # share of mu squared for where long columns have their mass, taken from that of the one-way tables
+    least_zoom = 2.0**-12  # mu below which it tells nothing
     target_classes = 6  # into which a numeric target is cut
     most_pairs = 1_000
     many_classes = 40  # more than these have no labeller, and a shorter fit: a bound on time
@@ -28,9 +31,9 @@ class Tuning(TuningConstants, group="counts.plan"):
 
 @dataclass(frozen=True)
 class CountsPlan:
-    """The questions in order: target (if numeric), one-way tables, pair tables; each with its mu.
+    """The questions in order: target (if numeric), where long columns have their mass, one-way tables, pairs.
 
-    `labelled` says whether the classes are few enough for a labeller, `pair_features` whether it looks at pairs.
+    """The questions in order: target (if numeric), where long columns have their mass, one-way tables, pairs.
     """
 
     codes: Mapping[str, Codes]
@@ -39,6 +42,7 @@ class CountsPlan:
     target: str | None
     adjacency: Adjacency
     mu_target: float | None
+    mu_zoom: float | None
     mu_one_way: float
     mu_pairs: float | None
     labelled: bool
@@ -52,6 +56,7 @@ class CountsPlan:
             "grids": [grid.to_dict() for grid in distinct],
             "grid_of": {name: number[grid] for name, grid in self.grids.items()},
             "mu_target": self.mu_target,
+            "mu_zoom": self.mu_zoom,
             "mu_one_way": self.mu_one_way,
             "mu_pairs": self.mu_pairs,
             "labelled": self.labelled,
@@ -88,6 +93,7 @@ class CountsPlan:
             target=schema.target,
             adjacency=adjacency,
             mu_target=mu.get("target"),
+            mu_zoom=mu.get("zoom"),
             mu_one_way=mu["one-way"],
             mu_pairs=mu.get("pairs"),
             labelled=found.labelled,
@@ -112,8 +118,18 @@ class Geometry:
     grids: Mapping[str, Grid]
     numeric: bool  # the target
     pairs: int
+    long: bool  # whether some feature has more values than cells
     labelled: bool
     pair_features: bool
+
+
+def zoom_share(budget: Budget, adjacency: Adjacency, found: Geometry) -> float:
+    """The share of mu squared for `zoom`.
+
+    None under label adjacency: the question does not see the label, so no noise could be drawn for it.
+    """
+    enough = budget.mu * math.sqrt(Tuning.zoom) >= Tuning.least_zoom
+    return Tuning.zoom * (found.long and enough and adjacency != Adjacency.LABEL)
 
 
 def geometry_of(schema: Schema) -> Geometry:
@@ -130,6 +146,7 @@ def geometry_of(schema: Schema) -> Geometry:
         grids,
         numeric=schema.target is not None and isinstance(codes[schema.target], NumericCodec),
         pairs=pairs,
+        long=any(is_long(codes[name]) for name in schema.features),
         labelled=1 < classes <= Tuning.many_classes and 0 < columns * (classes - 1) <= Tuning.most_features,
         pair_features=(columns + pairs) * (classes - 1) <= Tuning.most_features,
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.fitting.generators.training import torch_or_error
-from sfumato.fitting.mechanisms.counts.plan import CountsPlan, geometry_of, split_shares
+from sfumato.fitting.mechanisms.counts.plan import CountsPlan, geometry_of, split_shares, zoom_share
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
@@ -42,8 +42,10 @@ def plan_slices(schema: Schema, budget: Budget, adjacency: Adjacency) -> SlicesP
     """
     torch_or_error()
     found = geometry_of(schema)
+    zoom = zoom_share(budget, adjacency, found)
     shares = {
-        "one-way": Tuning.axes,
+        "zoom": zoom,
+        "one-way": Tuning.axes - zoom,
         "pairs": Tuning.pairs * (found.pairs > 0),
         "directions": Tuning.directions * (found.pairs > 0),
     }

@@ -13,6 +13,7 @@ from sfumato.errors import RequestError
 from sfumato.fitting.approx_equal import approx_equal
 from sfumato.fitting.mechanisms.counts.one_way import cut_target, measure_one_way
 from sfumato.fitting.mechanisms.counts.pairs import measure_pairs
+from sfumato.fitting.mechanisms.counts.zoom import zoom
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.slices.directions import measure_directions
 from sfumato.fitting.mechanisms.slices.plan import SlicesPlan, plan_slices
@@ -55,7 +56,9 @@ def measure_slices(
 ) -> TrainingData:
     """All that is asked: the axes, pairs of axes, random directions."""
     progress("measuring single-column counts, with noise")
-    one_way = measure_one_way(curator, plan, cut_target(curator, plan))
+    classes = cut_target(curator, plan)
+    plan = zoom(curator, plan)
+    one_way = measure_one_way(curator, plan, classes)
     progress("measuring two-column counts, with noise")
     pairs = measure_pairs(curator, plan, one_way)
     progress("measuring histograms along random directions, with noise")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sfumato.fitting.mechanisms.counts.plan import CountsPlan, geometry_of, split_shares
+from sfumato.fitting.mechanisms.counts.plan import CountsPlan, geometry_of, split_shares, zoom_share
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
@@ -45,8 +45,10 @@ def plan_tables(schema: Schema, budget: Budget, adjacency: Adjacency) -> TablesP
     adapt = (
         found.labelled and budget.mu * math.sqrt(Tuning.adapt * (1 - Tuning.target) / Tuning.steps) >= Tuning.least_step
     )
+    zoom = zoom_share(budget, adjacency, found)
     shares = {
-        "one-way": Tuning.one_way,
+        "zoom": zoom,
+        "one-way": Tuning.one_way - zoom,
         "pairs": Tuning.pairs * (found.pairs > 0),
         **{f"step {t}": Tuning.adapt * adapt / Tuning.steps for t in range(Tuning.steps)},
     }

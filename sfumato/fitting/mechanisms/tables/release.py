@@ -16,6 +16,7 @@ from sfumato.fitting.mechanisms.counts.assembly import assemble_mixture
 from sfumato.fitting.mechanisms.counts.one_way import OneWays, cut_target, measure_one_way
 from sfumato.fitting.mechanisms.counts.pairs import PairTables, measure_pairs
 from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
+from sfumato.fitting.mechanisms.counts.zoom import zoom
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.tables.adaptation import adapt, adapt_again
 from sfumato.fitting.mechanisms.tables.approximation import approximate
@@ -64,7 +65,9 @@ def release_tables(
     """
     fit = fit or Fit()
     progress("measuring single-column counts, with noise")
-    one_way = measure_one_way(curator, plan, cut_target(curator, plan))
+    classes = cut_target(curator, plan)
+    plan = zoom(curator, plan)
+    one_way = measure_one_way(curator, plan, classes)
     progress("measuring two-column counts, with noise")
     pairs = measure_pairs(curator, plan, one_way)
     progress("fitting the model to the noisy counts")
@@ -80,7 +83,9 @@ def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: F
     which directions they look along depends on the last digits of a fit.
     """
     fit, record = fit or Fit(), Replay(measurements)
-    one_way = measure_one_way(record, plan, cut_target(record, plan))
+    classes = cut_target(record, plan)
+    plan = zoom(record, plan)
+    one_way = measure_one_way(record, plan, classes)
     pairs = measure_pairs(record, plan, one_way)
     mixture = _mixture(plan, one_way, pairs, fit)
     record.must_be_left(plan.mu_steps)
@@ -146,7 +151,9 @@ class TablesMechanism(Mechanism):
         """See `Mechanism`."""
         del schema
         record = Replay(measurements)
-        one_way = measure_one_way(record, plan, cut_target(record, plan))
+        classes = cut_target(record, plan)
+        plan = zoom(record, plan)
+        one_way = measure_one_way(record, plan, classes)
         pairs = measure_pairs(record, plan, one_way)
         record.must_be_left(plan.mu_steps)
         evidence = evidence_of(one_way, pairs, None) if one_way.columns else None

@@ -1,0 +1,65 @@
+"""The roundest decimal in an interval: what a step of a scale stands for when it is written out again.
+
+Units 1, 5, 10, 50, 100 ... and 0.5, 0.1, 0.05 ... are a chain: each divides the next. Of all numbers in an interval the
+roundest is the multiple of the coarsest unit that has one there; 120 rather than 119.9973. Public arithmetic.
+"""
+
+import math
+
+import numpy as np
+
+from sfumato.trusted.arrays import FloatArray, IntArray
+
+Unit = tuple[int, int]
+"""(k, e) for k * 10**e, k in (1, 5)."""
+_NEAR = 1e-9  # of a unit: what rounding may add
+
+
+def units_between(finest: float, coarsest: float) -> list[Unit]:
+    """The units of the chain from one size to another, finest first."""
+    first, last = math.floor(math.log10(finest)), math.floor(math.log10(coarsest))
+    chain = [(k, e) for e in range(first, last + 1) for k in (1, 5)]
+    return [unit for unit in chain if finest <= size_of(unit) * (1 + _NEAR) and size_of(unit) <= coarsest * (1 + _NEAR)]
+
+
+def size_of(unit: Unit) -> float:
+    """The unit as a number."""
+    return float(at_multiple(np.ones(1), unit)[0])
+
+
+def at_multiple(count: FloatArray, unit: Unit) -> FloatArray:
+    """The float64 nearest to a count times the unit."""
+    k, e = unit
+    return count * float(k) / 10.0**-e if e < 0 else count * (k * 10.0**e)
+
+
+def multiples_of(number: FloatArray, unit: Unit) -> FloatArray:
+    """Numbers counted in units."""
+    k, e = unit
+    return number * 10.0**-e / k if e < 0 else number / (k * 10.0**e)
+
+
+def roundest_between(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The roundest number in each interval [left, right), 0 the roundest of all; `left` where none is found."""
+    found, open_ = np.array(left, dtype=np.float64), np.ones(len(left), dtype=bool)
+    width = right - left
+    if not len(left) or not (width > 0).any():
+        return found
+    zero = (left <= 0) & (right > 0)
+    found[zero], open_[zero] = 0.0, False
+    largest = float(max(np.abs(left).max(), np.abs(right).max()))
+    for unit in reversed(units_between(float(width[width > 0].min()) / 10, max(largest, float(width.max())))):
+        where = np.flatnonzero(open_)
+        number = at_multiple(np.ceil(multiples_of(left[where], unit) - _NEAR), unit)
+        hit = (left[where] <= number) & (number < right[where])
+        found[where[hit]], open_[where[hit]] = number[hit], False
+    return found
+
+
+def level_of_numbers(numbers: FloatArray, units: list[Unit]) -> IntArray:
+    """The number, from 1, of the coarsest unit that each is a multiple of; 0: of none."""
+    level = np.zeros(len(numbers), dtype=np.int64)
+    for place, unit in enumerate(units, start=1):
+        count = multiples_of(numbers, unit)
+        level[np.abs(count - np.rint(count)) <= _NEAR * np.maximum(np.abs(count), 1.0)] = place
+    return level
