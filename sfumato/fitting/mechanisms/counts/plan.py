@@ -33,7 +33,8 @@ class Tuning(TuningConstants, group="counts.plan"):
 class CountsPlan:
     """The questions in order: target (if numeric), where long columns have their mass, one-way tables, pairs.
 
-    """The questions in order: target (if numeric), where long columns have their mass, one-way tables, pairs.
+    Each has its mu. `labelled` says whether the classes are few enough for a labeller, `pair_features` whether it looks
+    at pairs.
     """
 
     codes: Mapping[str, Codes]
