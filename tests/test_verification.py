@@ -71,8 +71,10 @@ def test_a_measurement_left_unpaid_is_found(release):
 def test_another_schema_or_label_is_found(release):
     other = sfumato.Schema.from_yaml(MIXED.replace("bounds: [0, 99]", "bounds: [0, 98]"))
     assert "measurements follow the schema" in failed(dataclasses.replace(release, schema=other))
-    unlabelled = dataclasses.replace(release.measurements[0].statistic, label=None)
-    assert "measurements follow the schema" in failed(with_measurement(release, statistic=unlabelled))
+    unlabelled = dataclasses.replace(release.measurements[1].statistic, label=None)
+    changed = dataclasses.replace(release.measurements[1], statistic=unlabelled)
+    measurements = (release.measurements[0], changed, *release.measurements[2:])
+    assert "measurements follow the schema" in failed(dataclasses.replace(release, measurements=measurements))
 
 
 def test_a_model_that_does_not_follow_from_the_measurements_is_found(release):

@@ -169,8 +169,7 @@ def _missing_marks(row: Mapping[str, float], x: float, likeliest: float) -> list
 
 def _tick(codes: NumericCodec, share: float) -> str:
     step = min(int(share * codes.steps), codes.steps - 1)
-    value = codes.decode(np.array([step], dtype=np.int32), np.array([0.0 if share < 1 else 1 - 2.0**-53]))[0].as_py()
-    return _show(value)
+    return _show(codes.edges(np.array([step], dtype=np.int32), upper=share >= 1)[0].as_py())
 
 
 def _show(value: object) -> str:

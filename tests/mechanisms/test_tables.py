@@ -87,7 +87,7 @@ def test_targets_of_every_kind(target):
     sample = release.sample(500)
     assert len(sample) == 500
     numeric = target in ("age", "wage", "debt", "born", "seen")
-    assert len(release.measurements) == numeric + 2 + 4 * (target is not None)
+    assert len(release.measurements) == numeric + 3 + 4 * (target is not None)
     assert sum(units_of(item.mu) for item in release.measurements) <= Budget(2.0, 1e-6).units
     assert release.model.weights.sum() == pytest.approx(1)
     if target is None:
@@ -175,9 +175,9 @@ def test_the_plan_is_a_function_of_schema_and_budget_alone(schema):
     plan = plan_tables(schema, budget, Adjacency.ADD_REMOVE)
     assert plan == plan_tables(schema, budget, Adjacency.ADD_REMOVE)
     assert plan.mu_target is None
-    asked = [plan.mu_one_way, plan.mu_pairs, *plan.mu_steps]
+    asked = [plan.mu_zoom, plan.mu_one_way, plan.mu_pairs, *plan.mu_steps]
     shares = np.square(asked) / budget.mu**2
-    assert np.allclose(shares, [0.35, 0.45, 0.05, 0.05, 0.05, 0.05], rtol=1e-6)
+    assert np.allclose(shares, [0.03, 0.32, 0.45, 0.05, 0.05, 0.05, 0.05], rtol=1e-6)
     assert sum(units_of(mu) for mu in asked) <= budget.units
 
 
@@ -285,6 +285,9 @@ class TestOnlyTheSchemaDecides:
         for table in (make_table(300), make_table(3_000), self.with_row(wage=1e9)):
             release = sfumato.release(table, schema, epsilon=1.0, ledger=None, types="declared")
             plan = plan_tables(schema, Budget(1.0, 1e-6), Adjacency.ADD_REMOVE)
-            assert [item.mu for item in release.measurements] == [plan.mu_one_way, plan.mu_pairs, *plan.mu_steps]
+            assert [item.mu for item in release.measurements] == [
+                *(plan.mu_zoom, plan.mu_one_way, plan.mu_pairs),
+                *plan.mu_steps,
+            ]
             for item in release.measurements:
                 assert item.sigma == noise_scale(item.statistic.sensitivity(Adjacency.ADD_REMOVE), item.mu)

@@ -136,3 +136,15 @@ def test_long_grids_are_looked_up_in_pages(data):
     known = sorted(set(cells))
     grid = Grid(tuple(starts), tuple(known.index(cell) for cell in cells), codes)
     assert np.array_equal(grid.cells_of(np.arange(codes, dtype=np.int32)), grid.cell_of_code)
+
+
+def test_long_grids_are_written_in_stretches():
+    starts = (*range(0, 100_000, 7), *range(100_000, 100_005))
+    grid = Grid(starts, tuple(range(len(starts))), 100_005)
+    content = grid.to_dict()
+    assert len(str(content)) < 300
+    assert Grid.from_dict(content) == grid
+    with pytest.raises(ValueError, match="too many runs"):
+        Grid.from_dict({**content, "starts": [[0, 1, 2**30]]})
+    with pytest.raises(ValueError, match="without any"):
+        Grid.from_dict({**content, "starts": [[0, 1, 5], [5, 1, 0]]})

@@ -335,6 +335,16 @@ class NumericCodec:
             number = np.where(codes == self.steps + place, atom, number)
         return self.write(number, codes == self.missing if self.nullable else np.zeros(len(codes), dtype=bool))
 
+    def edges(self, codes: CodeArray, upper: bool) -> pa.Array:
+        """The lowest or highest value of each code; null for the missing one."""
+        step = np.clip(codes, 0, self.steps - 1)
+        left, right = self.ends(step), self.ends(step + 1)
+        above = right - 1 if self.whole else np.where(step < self.steps - 1, np.nextafter(right, left), right)
+        number = np.clip(above if upper else left, self.low, self.high)
+        for place, atom in enumerate(self.atoms):
+            number = np.where(codes == self.steps + place, atom, number)
+        return self.write(number, codes == self.missing if self.nullable else np.zeros(len(codes), dtype=bool))
+
     def _written(self, step: CodeArray, inside: FloatArray) -> FloatArray:
         """The roundest number of each step, so that a value that was round is so again.
 

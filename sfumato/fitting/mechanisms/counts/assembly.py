@@ -20,6 +20,7 @@ class Tuning(TuningConstants, group="counts.assembly"):
     faint = 3.0  # deviations of the noise below which a group of a long column may count as empty
     thin = 0.1  # of the density around the records below, under which it does
     typical = 0.25  # of the records lie where density is lower
+    dimmed = 1e-4  # of its probability, which it keeps: nothing that the schema allows is ever excluded
     least_left = 0.5  # of a component that the other groups must hold
 
 
@@ -60,7 +61,7 @@ def _without_faint(theta: FloatArray, column: OneWay) -> FloatArray:
     quarter = np.searchsorted(np.cumsum(mass[thinnest]), Tuning.typical * mass.sum())
     typical = density[thinnest[min(quarter, len(density) - 1)]]
     faint = ordered & unsure & (density < Tuning.thin * typical)
-    kept = np.where(faint, 0.0, theta)
+    kept = np.where(faint, Tuning.dimmed * theta, theta)
     left = kept.sum(axis=1, keepdims=True)
     return np.where(left > Tuning.least_left, kept / np.maximum(left, Tuning.least_left), theta)
 

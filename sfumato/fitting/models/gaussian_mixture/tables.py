@@ -43,8 +43,8 @@ def marginal_of(model: GaussianMixture, column: str, codes: Codes) -> pa.Table:
     bars = min(_BARS, codes.steps)
     starts = np.unique(np.round(np.linspace(0, codes.steps, bars + 1)).astype(np.int64))
     ends = codes.place_of(codes.ends(starts))
-    first = codes.decode(starts[:-1].astype(np.int32), np.zeros(len(starts) - 1))
-    last = codes.decode((starts[1:] - 1).astype(np.int32), np.full(len(starts) - 1, 1 - 2.0**-53))
+    first = codes.edges(starts[:-1].astype(np.int32), upper=False)
+    last = codes.edges((starts[1:] - 1).astype(np.int32), upper=True)
     known = _bars(model, column, ends)
     return pa.table(
         {

@@ -37,8 +37,8 @@ def marginal_of(model: SubspaceModel, column: str, codes: Codes) -> pa.Table:
 
     law = model.law_of(column)
     deviation = law.deviation(bars, _mean_sds(model, column), model.marginal_sd)
-    first = codes.decode(starts[:-1].astype(np.int32), np.zeros(len(starts) - 1))
-    last = codes.decode((starts[1:] - 1).astype(np.int32), np.full(len(starts) - 1, 1 - 2.0**-53))
+    first = codes.edges(starts[:-1].astype(np.int32), upper=False)
+    last = codes.edges((starts[1:] - 1).astype(np.int32), upper=True)
     return pa.table({"first": first, "last": last, **_with_band(bars(law), deviation)})
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 _BAND = 1.96  # standard deviations of noise to either side: 95 % of it
-_ALMOST_ONE = 1 - 2.0**-53
 
 
 def marginal_table(model: "TableMixture", column: str, codes: Codes) -> pa.Table:
@@ -42,14 +41,22 @@ def _with_band(probability: FloatArray, noise: FloatArray) -> dict[str, FloatArr
 
 def _ends(codes: NumericCodec, pieces: "Pieces", place: IntArray) -> tuple[pa.Array, pa.Array]:
     """The least and the greatest value of every group of pieces, null for the missing one."""
-    inside = np.full(len(place), _ALMOST_ONE)
-    least = codes.decode(pieces.starts.astype(np.int32), np.zeros(len(place)))
-    greatest = codes.decode((pieces.stops - 1).astype(np.int32), inside)
+    least = codes.edges(pieces.starts.astype(np.int32), upper=False)
+    greatest = codes.edges((pieces.stops - 1).astype(np.int32), upper=True)
     low, high = (np.nan_to_num(codes.read(ends).values, nan=np.inf) for ends in (least, greatest))
     by_low, by_high = np.lexsort((low, place)), np.lexsort((high, place))
     counts = np.bincount(place)
     last_of_group = np.cumsum(counts) - 1
     return least.take(pa.array(by_low[last_of_group - counts + 1])), greatest.take(pa.array(by_high[last_of_group]))
+
+
+def _reached(codes: NumericCodec, step: NDArray[np.int32], number: FloatArray) -> FloatArray:
+    """The share of a step's values at or below a number in it: of integers those, of others the one it stands for."""
+    if codes.whole:
+        left, right = codes.ends(step), codes.ends(step + 1)
+        return np.clip((number + 1 - left) / (right - left), 0.0, 1.0)
+    stands_for = codes.read(codes.decode(step, np.full(len(step), 0.5))).values
+    return (stands_for <= number).astype(np.float64)
 
 
 def piece_values(column: str, codes: Codes, pieces: "Pieces") -> tuple[FloatArray, NDArray[np.bool_]]:
@@ -78,8 +85,7 @@ def pieces_up_to(codes: NumericCodec, pieces: "Pieces", share: FloatArray, numbe
     starts, stops, share = pieces.starts[known], pieces.stops[known], share[known] / share[known].sum()
     last = np.floor(numbers) if codes.whole else numbers
     step = codes.steps_of(last)
-    left, right = codes.ends(step), codes.ends(step + 1)
-    below = step + np.clip((last + codes.whole - left) / (right - left), 0.0, 1.0)
+    below = step + _reached(codes, step, last)
     atoms_below = codes.steps + np.searchsorted(codes.atoms, numbers, side="right")
     reached = np.where(starts < codes.steps, below[:, None], atoms_below[:, None])
     up_to: FloatArray = np.clip((reached - starts) / (stops - starts), 0.0, 1.0) @ share
