@@ -27,15 +27,15 @@ def codec(**column):
     return codes_of(schema.columns[0])
 
 
-def slow_roundest(left: float, right: float) -> Fraction:
+def slow_roundest(left: Fraction, right: Fraction) -> Fraction:
     """By trial: units from the coarsest down, exact fractions."""
     if left <= 0 < right:
         return Fraction(0)
     for exponent in range(12, -13, -1):
         for k in (5, 1):
             unit = k * Fraction(10) ** exponent
-            count = -(-Fraction(left) // unit)
-            if count * unit < Fraction(right):
+            count = -(-left // unit)
+            if count * unit < right:
                 return count * unit
     raise AssertionError
 
@@ -45,7 +45,8 @@ def test_the_roundest_is_a_multiple_of_the_coarsest_unit(first, width, exponent)
     left, right = first * 10.0**exponent, (first + width) * 10.0**exponent
     (found,) = roundest_between(np.array([left]), np.array([right]))
     assert left <= found < right
-    assert found == pytest.approx(float(slow_roundest(left, right)), rel=1e-9, abs=1e-9 * (right - left))
+    exact = slow_roundest(*(Fraction(end) * Fraction(10) ** exponent for end in (first, first + width)))
+    assert found == pytest.approx(float(exact), rel=1e-9, abs=1e-9 * (right - left))
 
 
 def test_units_are_a_chain():
