@@ -20,7 +20,7 @@ class Tuning(TuningConstants, group="counts.assembly"):
     faint = 3.0  # deviations of the noise below which a group of a long column may count as empty
     thin = 0.1  # of the density around the records below, under which it does
     typical = 0.25  # of the records lie where density is lower
-    dimmed = 1e-4  # of its probability, which it keeps: nothing that the schema allows is ever excluded
+    least_share = 1e-4  # of its probability that it keeps: nothing that the schema allows is ever excluded
     least_left = 0.5  # of a component that the other groups must hold
 
 
@@ -38,7 +38,7 @@ def assemble_mixture(
     for (name, column), theta in zip(one_way.columns.items(), thetas, strict=True):
         noise = np.sqrt(column.variance * classes.count) / size
         if is_long(plan.codes[name]):
-            theta = _without_faint(theta, column)
+            theta = _calm_faint(theta, column)
         columns[name] = _pieces(column.grid, column.groups, noise, theta[:, column.groups] * column.inside)
     if plan.target is not None:
         noise = np.full(classes.count, one_way.deviation / size)
@@ -48,10 +48,12 @@ def assemble_mixture(
     return TableMixture(weights, ordered, size, settings=settings)
 
 
-def _without_faint(theta: FloatArray, column: OneWay) -> FloatArray:
-    """The distribution without groups that noise alone may have filled, as far as the others leave enough.
+def _calm_faint(theta: FloatArray, column: OneWay) -> FloatArray:
+    """The distribution with no more in all faint groups together than was measured in them together.
 
-    Where bounds are wide such groups reach far from all values, so that a few records of noise would move every mean.
+    Noise in groups that hold next to nothing is positive in some and negative in others; a probability cannot be
+    negative, so that the groups together would hold too much. Where bounds are wide they reach far from all values, and
+    a few records of noise would move every mean. Their sum is known better: it is kept.
     """
     held, ordered = column.grouped.sum(axis=1), np.arange(len(column.grouped)) < column.ordered
     unsure = held < Tuning.faint * np.sqrt(column.variance * column.grouped.shape[1])
@@ -61,7 +63,8 @@ def _without_faint(theta: FloatArray, column: OneWay) -> FloatArray:
     quarter = np.searchsorted(np.cumsum(mass[thinnest]), Tuning.typical * mass.sum())
     typical = density[thinnest[min(quarter, len(density) - 1)]]
     faint = ordered & unsure & (density < Tuning.thin * typical)
-    kept = np.where(faint, Tuning.dimmed * theta, theta)
+    share = float(np.clip(held[faint].sum() / max(float(mass[faint].sum()), 1.0), Tuning.least_share, 1.0))
+    kept = np.where(faint, share * theta, theta)
     left = kept.sum(axis=1, keepdims=True)
     return np.where(left > Tuning.least_left, kept / np.maximum(left, Tuning.least_left), theta)
 
