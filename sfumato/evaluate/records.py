@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, Codes, Encoder, NumericCodec
-from sfumato.trusted.encoding.frames import kind_of
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
@@ -18,10 +17,10 @@ from sfumato.trusted.sources import open_source
 def read_all(data: Any, schema: Schema) -> Batch:
     """Every record of a private table, as codes, whoever they are of.
 
-    Nothing is promised of what follows, so that the types of an Arrow table need not be declared.
+    Nothing is promised of what follows, so that types need not be declared.
     """
     names, known = tuple(schema.by_name), schema.model_copy(update={"unit": None})
-    parts = list(open_source(data, known, declared=kind_of(data) == "arrow").batches(names))
+    parts = list(open_source(data, known, declared=True).batches(names))
     codes = {name: np.concatenate([part.codes[name] for part in parts]) if parts else _none() for name in names}
     return Batch(sum(part.rows for part in parts), codes)
 

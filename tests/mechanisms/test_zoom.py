@@ -69,7 +69,7 @@ def test_a_heap_is_one_value(table, release):
 @pytest.mark.parametrize("column", ["pressure", "test", "limit"])
 def test_wide_bounds_do_not_move_the_mean(table, release, column):
     truth = float(table.column(column).to_numpy().mean())
-    assert release.mean(column).mean == pytest.approx(truth, rel=0.05)
+    assert release.mean(column).mean == pytest.approx(truth, rel=0.1)
 
 
 def test_nothing_is_excluded(release):
