@@ -21,6 +21,7 @@ from sfumato.cli.terminal import (
     fail,
     print_accounts,
     print_check,
+    print_column_checks,
     print_evaluation,
     print_statement,
     report_errors,
@@ -391,6 +392,35 @@ def evaluate(
         numbers.write(json.dumps(result.to_dict(), indent=1).encode())
     print_evaluation(result)
     say(f"\n{out} and {out.with_suffix('.json')} hold the evaluation: {NOTICE}.")
+
+
+@app.command()
+@report_errors
+def check(
+    data: Data,
+    schema: Annotated[Path, typer.Option(help="the YAML file to check the table against", show_default=False)],
+    out: Annotated[Path | None, typer.Option(help="a JSON file to write; it is private")] = None,
+    table: DatabaseTable = None,
+    query: DatabaseQuery = None,
+) -> None:
+    """Look at a private table before it is released: what would be clamped, unlisted or unreadable. Spends nothing.
+
+    Example: `sfumato check stays.csv --schema stays.yaml`
+    """
+    from sfumato.archive.whole_files import whole_file
+    from sfumato.evaluate.checking import ADVICE, NOTICE, check_table, look_at_file
+    from sfumato.trusted.schema import Schema
+
+    for hint in look_at_file(data):
+        say(hint, "yellow")
+    with whole_file(out) if out else nullcontext() as file:
+        with working("reading the private table ..."):
+            found = check_table(_database_or_path(data, table, query), Schema.load(schema))
+        if file:
+            content = {"notice": NOTICE, "columns": [one.to_dict() for one in found]}
+            file.write(json.dumps(content, indent=1).encode())
+    print_column_checks(found)
+    say(f"\nThis was {NOTICE}. {ADVICE}")
 
 
 @schema_app.command("init")

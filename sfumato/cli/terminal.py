@@ -1,7 +1,7 @@
 """What a person sees on a terminal: words, errors with their exit codes, progress, tables."""
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sfumato.artefact.release import Release
     from sfumato.artefact.verify import Check
     from sfumato.evaluate import Evaluation
+    from sfumato.evaluate.checking import ColumnCheck
     from sfumato.trusted.ledger import Ledger
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -129,6 +130,24 @@ def print_check(check: "Check") -> None:
     mark, style = _MARKS[check.outcome]
     _screen.print(f"  {mark}  ", style=style, end="")
     say(f"{check.what}: {check.detail}")
+
+
+def print_column_checks(found: "Sequence[ColumnCheck]") -> None:
+    """What of each column is not as the schema expects; columns that are, in one line."""
+    strange = [one for one in found if one.misread]
+    for one in sorted(strange, key=lambda one: -one.misread):
+        kinds = {
+            "null": one.nulls,
+            "unreadable": one.unread,
+            "outside the bounds": one.outside,
+            "not listed": one.unlisted,
+        }
+        said = ", ".join(f"{count / max(one.rows, 1):.1%} {kind}" for kind, count in kinds.items() if count)
+        say(f"{one.column}: {said}", "bold")
+        for hint in one.hints:
+            say(f"    {hint}")
+    rest = len(found) - len(strange)
+    say(f"{rest} of {len(found)} columns are as the schema says.")
 
 
 def print_evaluation(result: "Evaluation") -> None:

@@ -69,7 +69,7 @@ class CategoricalCodec:
         return self.otherwise if self.missing is None else self.missing
 
     def _of_values(self, array: pa.Array) -> CodeArray:
-        codes: CodeArray = self._of_places.take(self._found(array))
+        codes: CodeArray = self._of_places.take(self.find(array))
         return codes
 
     @cached_property
@@ -81,7 +81,7 @@ class CategoricalCodec:
     def _listing(self) -> Listing:
         return Listing(self.texts)
 
-    def _found(self, array: pa.Array) -> IntArray:
+    def find(self, array: pa.Array) -> IntArray:
         """The place of each value in the list, or why it has none."""
         if not self.truth:
             return reading.positions(array, self._listing)
@@ -93,7 +93,7 @@ class CategoricalCodec:
         """See `Codes`."""
         if value is None:
             return self.missing
-        found = int(self._found(one(value))[0])
+        found = int(self.find(one(value))[0])
         return found if found >= 0 else None
 
     def decode(self, codes: CodeArray, inside: FloatArray, limits: Limits = (None, None)) -> pa.Array:  # noqa: ARG002
