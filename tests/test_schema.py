@@ -1,6 +1,7 @@
 import contextlib
 import datetime as dt
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -194,3 +195,37 @@ def test_a_value_is_the_same_text_in_any_type():
 def test_the_published_json_schema_is_up_to_date():
     published = Path(__file__).parents[1] / "docs" / "schema.json"
     assert json.loads(published.read_text()) == Schema.model_json_schema()
+
+
+class TestListsInFiles:
+    HEAD = "sfumato: 1\nname: t\ncolumns:\n  - {name: zip, type: category, values: "
+
+    def load(self, folder, asked: str) -> Schema:
+        (folder / "s.yaml").write_text(f"{self.HEAD}{asked}}}\n")
+        return Schema.load(folder / "s.yaml")
+
+    def test_a_column_of_a_csv_file(self, tmp_path):
+        (tmp_path / "zips.csv").write_text('\ufeffzip,town\n01001,"Agawam, MA"\n01002,Amherst\n01002,again\n')
+        schema = self.load(tmp_path, "{file: zips.csv, column: zip}")
+        assert schema["zip"].values == ("01001", "01002")
+        assert Schema.from_yaml(schema.to_yaml()) == schema
+
+    def test_the_lines_of_a_text(self, tmp_path):
+        (tmp_path / "zips.txt").write_text("01001\n\n 01002 \n")
+        assert self.load(tmp_path, "{file: zips.txt}")["zip"].values == ("01001", "01002")
+
+    @pytest.mark.parametrize(
+        ("asked", "message"),
+        [
+            ("{file: nowhere.csv}", "nowhere.csv cannot be read"),
+            ("{file: zips.csv, column: code}", "has no column 'code'; it has zip, town"),
+            ("{column: zip}", "say {file: NAME.csv, column: NAME}"),
+            ("{file: 3}", "say {file: NAME.csv, column: NAME}"),
+            ("{file: empty.txt}", "values"),
+        ],
+    )
+    def test_what_is_no_list_is_refused(self, tmp_path, asked, message):
+        (tmp_path / "zips.csv").write_text("zip,town\n01001,Agawam\n")
+        (tmp_path / "empty.txt").write_text("\n")
+        with pytest.raises(SchemaError, match=re.escape(message)):
+            self.load(tmp_path, asked)

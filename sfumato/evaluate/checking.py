@@ -113,7 +113,7 @@ class _Tally:
     def _remember(self, array: pa.Array, where: BoolArray) -> None:
         if where.any():
             for value in array.filter(pa.array(where)).to_pylist():
-                text = str(value)
+                text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
                 self._different.add(text) if len(self._different) <= _KEPT else None
                 if text in self._strange or len(self._strange) < _KEPT:
                     self._strange[text] += 1

@@ -1,7 +1,10 @@
 """Schemas as YAML files."""
 
+import csv
+import io
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -16,18 +19,52 @@ def load_schema(path: Path) -> Schema:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SchemaError(f"{path}: cannot be read as a text file ({type(error).__name__}); check the path") from None
-    return parse_schema(text, str(path))
+    return parse_schema(text, str(path), path.parent)
 
 
-def parse_schema(text: str, where: str) -> Schema:
-    """The schema of a YAML text; `where` names it in errors."""
+def parse_schema(text: str, where: str, folder: Path = Path()) -> Schema:
+    """The schema of a YAML text; `where` names it in errors. Lists of values may stand in files, from `folder` on."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         _refuse_repeated_keys(root, where)
         content = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise SchemaError(f"{where}: is not YAML: {' '.join(str(error).split())}") from None
-    return Schema.from_dict(content, where, partial(_line_of, root))
+    return Schema.from_dict(_with_lists(content, where, folder), where, partial(_line_of, root))
+
+
+def _with_lists(content: Any, where: str, folder: Path) -> Any:
+    """The content with `values: {file: ..., column: ...}` replaced by the values."""
+    columns = content.get("columns") if isinstance(content, dict) else None
+    if not isinstance(columns, list):
+        return content
+    return content | {"columns": [_with_list(column, where, folder) for column in columns]}
+
+
+def _with_list(column: Any, where: str, folder: Path) -> Any:
+    asked = column.get("values") if isinstance(column, dict) else None
+    if not isinstance(asked, dict):
+        return column
+    place = f"{where}: column {column.get('name')!r}, values"
+    if set(asked) - {"column"} != {"file"} or not all(isinstance(word, str) for word in asked.values()):
+        raise SchemaError(
+            f"{place}: say {{file: NAME.csv, column: NAME}}, or {{file: NAME.txt}} with a value in each line"
+        )
+    try:
+        text = (folder / asked["file"]).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SchemaError(f"{place}: {asked['file']} cannot be read ({type(error).__name__}); check the path") from None
+    return column | {"values": _listed(text, asked.get("column"), f"{place}: {asked['file']}")}
+
+
+def _listed(text: str, column: str | None, place: str) -> list[str]:
+    """Every value of a column of a CSV file, or of the lines of a text, once, in order."""
+    if column is None:
+        return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    rows = csv.DictReader(io.StringIO(text))
+    if column not in (rows.fieldnames or ()):
+        raise SchemaError(f"{place} has no column {column!r}; it has {', '.join(rows.fieldnames or ['none'])}")
+    return list(dict.fromkeys(row[column] for row in rows if row[column]))
 
 
 def write_schema(schema: Schema) -> str:

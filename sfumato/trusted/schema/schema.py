@@ -124,11 +124,23 @@ class _Column(_Part):
         return name
 
 
+def _or_a_file(content: dict[str, Any]) -> None:
+    """In a YAML file a list may also be named: see `schema.file`."""
+    described = content.pop("description", None)
+    listed = dict(content)
+    content.clear()
+    keys = {"file": {"type": "string"}, "column": {"type": "string"}}
+    named = {"type": "object", "properties": keys, "required": ["file"], "additionalProperties": False}
+    content.update({"anyOf": [listed, named], "description": described})
+
+
 class CategoryColumn(_Column):
     """One value of a list. A value that is not listed goes to `otherwise`."""
 
     type: Literal["category"]
-    values: tuple[Plain, ...] = Field(min_length=1, description="every value that may occur, from the code book")
+    values: tuple[Plain, ...] = Field(
+        min_length=1, description="every value that may occur, from the code book", json_schema_extra=_or_a_file
+    )
     otherwise: Plain | None = Field(default=None, description="default: missing if allowed, else the last value")
 
     @model_validator(mode="after")
