@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from sfumato.cli.app import app
 from sfumato.cli.drafting import draft_schema
-from sfumato.errors import DataError
+from sfumato.errors import DataError, RequestError
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 
@@ -101,3 +101,9 @@ def test_the_command(tmp_path):
     assert done.exit_code == 0
     assert done.output == draft_schema(tmp_path / "digits.npz")
     assert "name: digits\n" in done.output
+
+
+def test_a_header_with_another_separator_is_not_taken_for_one_column(tmp_path):
+    (tmp_path / "rows.csv").write_text("age;job;pay\n3;cook;4\n")
+    with pytest.raises(RequestError, match="separated by ';'"):
+        draft_schema(tmp_path / "rows.csv")

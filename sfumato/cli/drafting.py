@@ -10,6 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import yaml
 
+from sfumato.errors import RequestError
+from sfumato.evaluate.checking import look_at_file
 from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.sources import databases
 from sfumato.trusted.sources.array_files import RUN_JOINTS, header_shapes, is_array_file
@@ -50,6 +52,8 @@ def _header(data: str | Path | Database) -> tuple[str, list[tuple[str, str]]]:
     if isinstance(data, Database):
         return data.table or "query", _columns(databases.header_types(data))
     name = Path(data).name
+    if hints := look_at_file(data):
+        raise RequestError(f"{data}: {'; '.join(hints)}")
     return name, _columns_of_arrays(Path(data)) if is_array_file(data) else _columns(header_types(data))
 
 
