@@ -1,6 +1,7 @@
 """Several statistics measured at once, in one pass over the records."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,8 @@ class Stacked:
     @property
     def title(self) -> str:
         """See `Statistic`."""
-        return "; ".join(part.title for part in self.parts)
+        titles = Counter(part.title for part in self.parts)
+        return "; ".join(f"{title}, in {times} resolutions" if times > 1 else title for title, times in titles.items())
 
     @property
     def columns(self) -> tuple[str, ...]:
