@@ -7,7 +7,8 @@ curve of LightGBM, the total variation of pairs, and how often the interval of `
 is the same library without the question on where long columns have their mass. Splits, delta and learner are those of
 `experiments.tables`.
 
-The constants were chosen on made-up columns; none of these tables chose anything.
+The constants were chosen on made-up columns, but for one: cells are joined up to a thousandth of the records, not a
+hundredth, after a look at the means of census. No other table chose anything.
 """
 
 import argparse

@@ -178,4 +178,4 @@ def test_a_limit_by_person(place):
     (place / "s.yaml").write_text(MIXED)
     refused = release(place, place / "t.parquet")
     assert refused.exit_code == 3
-    assert "promises nothing there" in flat(refused.stderr)
+    assert "gives no guarantee for it" in flat(refused.stderr)
