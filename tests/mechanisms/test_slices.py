@@ -73,7 +73,7 @@ def test_eight_gaussians_keep_their_modes_whatever_is_trained_on_whichever_bundl
 def test_the_plan_spends_the_budget_and_looks_at_nothing_but_the_schema(adjacency):
     budget = Budget(1.0, 1e-5)
     plan = plan_slices(Schema.from_yaml(MIXED), budget, adjacency)
-    zoomed = 0.03 * (adjacency != Adjacency.LABEL)
+    zoomed = 0.03
     spent = [plan.mu_zoom or 0.0, plan.mu_one_way, plan.mu_pairs, plan.mu_directions]
     assert np.linalg.norm(spent) == pytest.approx(budget.mu, rel=1e-6)
     assert np.square(spent) / budget.mu**2 == pytest.approx([zoomed, 0.40 - zoomed, 0.45, 0.15], rel=1e-4)

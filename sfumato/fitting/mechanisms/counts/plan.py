@@ -124,13 +124,9 @@ class Geometry:
     pair_features: bool
 
 
-def zoom_share(budget: Budget, adjacency: Adjacency, found: Geometry) -> float:
-    """The share of mu squared for `zoom`.
-
-    None under label adjacency: the question does not see the label, so no noise could be drawn for it.
-    """
-    enough = budget.mu * math.sqrt(Tuning.zoom) >= Tuning.least_zoom
-    return Tuning.zoom * (found.long and enough and adjacency != Adjacency.LABEL)
+def zoom_share(budget: Budget, found: Geometry) -> float:
+    """The share of mu squared for `zoom`; none where the budget is too small to find anything."""
+    return Tuning.zoom * (found.long and budget.mu * math.sqrt(Tuning.zoom) >= Tuning.least_zoom)
 
 
 def geometry_of(schema: Schema) -> Geometry:

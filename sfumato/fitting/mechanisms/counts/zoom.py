@@ -1,4 +1,4 @@
-"""Where the mass of each long column lies: one pooled question, from which the grid of the one-way tables follows.
+"""Where the mass of each long column lies: one question, from which the grid of the one-way tables follows.
 
 Bounds may be far wider than the data, and single values may hold much of them. So every *long* column is first counted
 twice, without the classes: in the broad cells of its public grid, and in many narrow, even ones. Where the broad counts
@@ -18,8 +18,10 @@ import numpy as np
 from scipy.stats import norm
 
 from sfumato.fitting.mechanisms.counts.grids import grid_of_cuts, is_long
+from sfumato.fitting.mechanisms.counts.one_way import Classes
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Codes, NumericCodec
 from sfumato.trusted.encoding.decimals import roundest_between
@@ -60,30 +62,40 @@ def long_columns(plan: CountsPlan) -> list[str]:
     return [name for name in plan.features if is_long(plan.codes[name])]
 
 
-def zoom(curator: CuratorLike, plan: Plan) -> Plan:
-    """The plan with the grids that one pooled question leads to; where none is planned, the plan itself."""
+def zoom(curator: CuratorLike, plan: Plan, classes: Classes) -> Plan:
+    """The plan with the grids that one question leads to; where none is planned, the plan itself.
+
+    The question is pooled over the classes. Under label adjacency it asks for each class: of tables that do not see the
+    label no change could be noticed, and no noise could be drawn for them.
+    """
     if plan.mu_zoom is None:
         return plan
-    names = long_columns(plan)
-    tables = tuple((name,) for name in names)
-    narrow = _narrow_grids(plan, names)
-    parts = [Cells(tables, {name: grids[name] for name in names}, plan.target) for grids in (plan.grids, narrow)]
+    names, by_class = long_columns(plan), {}
+    if plan.adjacency == Adjacency.LABEL and plan.target is not None:
+        by_class = {plan.target: plan.grids[plan.target].merge(classes.groups)}
+    asked = classes.count if by_class else 1
+    tables = tuple((name, *by_class) for name in names)
+    narrow = _narrow_grids(plan, names, asked)
+    parts = [
+        Cells(tables, {name: grids[name] for name in names} | by_class, plan.target) for grids in (plan.grids, narrow)
+    ]
     measured = curator.measure(Stacked(tuple(parts), (1.0, 1.0)), plan.mu_zoom)
     values = np.split(measured.values.astype(float), [parts[0].blocks[0].size])
-    broad, fine = (part.split(value) for part, value in zip(parts, values, strict=True))
+    broad, fine = (list(part.split(value).values()) for part, value in zip(parts, values, strict=True))
+    sigma = measured.sigma * math.sqrt(asked)
     grids = {
         name: _zoomed(
             plan.codes[name],
-            _Counts(plan.grids[name], broad[name,], measured.sigma),
-            _Counts(narrow[name], fine[name,], measured.sigma),
+            _Counts(plan.grids[name], broad[place].reshape(-1, asked).sum(axis=1), sigma),
+            _Counts(narrow[name], fine[place].reshape(-1, asked).sum(axis=1), sigma),
         )
-        for name in names
+        for place, name in enumerate(names)
     }
     return replace(plan, grids={**plan.grids, **grids})
 
 
-def _narrow_grids(plan: CountsPlan, names: list[str]) -> Mapping[str, Grid]:
-    most = min(Tuning.narrow, Tuning.all_narrow // len(names))
+def _narrow_grids(plan: CountsPlan, names: list[str], classes: int) -> Mapping[str, Grid]:
+    most = max(1, min(Tuning.narrow, Tuning.all_narrow // (len(names) * classes)))
     shared = {id(plan.codes[name]): _narrow_grid(plan.codes[name], most) for name in names}
     return {name: shared[id(plan.codes[name])] for name in names}
 

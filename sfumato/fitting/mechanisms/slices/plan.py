@@ -42,7 +42,7 @@ def plan_slices(schema: Schema, budget: Budget, adjacency: Adjacency) -> SlicesP
     """
     torch_or_error()
     found = geometry_of(schema)
-    zoom = zoom_share(budget, adjacency, found)
+    zoom = zoom_share(budget, found)
     shares = {
         "zoom": zoom,
         "one-way": Tuning.axes - zoom,

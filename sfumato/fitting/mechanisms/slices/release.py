@@ -57,7 +57,7 @@ def measure_slices(
     """All that is asked: the axes, pairs of axes, random directions."""
     progress("measuring single-column counts, with noise")
     classes = cut_target(curator, plan)
-    plan = zoom(curator, plan)
+    plan = zoom(curator, plan, classes)
     one_way = measure_one_way(curator, plan, classes)
     progress("measuring two-column counts, with noise")
     pairs = measure_pairs(curator, plan, one_way)

@@ -45,7 +45,7 @@ def plan_tables(schema: Schema, budget: Budget, adjacency: Adjacency) -> TablesP
     adapt = (
         found.labelled and budget.mu * math.sqrt(Tuning.adapt * (1 - Tuning.target) / Tuning.steps) >= Tuning.least_step
     )
-    zoom = zoom_share(budget, adjacency, found)
+    zoom = zoom_share(budget, found)
     shares = {
         "zoom": zoom,
         "one-way": Tuning.one_way - zoom,

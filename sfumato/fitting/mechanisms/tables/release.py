@@ -66,7 +66,7 @@ def release_tables(
     fit = fit or Fit()
     progress("measuring single-column counts, with noise")
     classes = cut_target(curator, plan)
-    plan = zoom(curator, plan)
+    plan = zoom(curator, plan, classes)
     one_way = measure_one_way(curator, plan, classes)
     progress("measuring two-column counts, with noise")
     pairs = measure_pairs(curator, plan, one_way)
@@ -84,7 +84,7 @@ def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: F
     """
     fit, record = fit or Fit(), Replay(measurements)
     classes = cut_target(record, plan)
-    plan = zoom(record, plan)
+    plan = zoom(record, plan, classes)
     one_way = measure_one_way(record, plan, classes)
     pairs = measure_pairs(record, plan, one_way)
     mixture = _mixture(plan, one_way, pairs, fit)
@@ -152,7 +152,7 @@ class TablesMechanism(Mechanism):
         del schema
         record = Replay(measurements)
         classes = cut_target(record, plan)
-        plan = zoom(record, plan)
+        plan = zoom(record, plan, classes)
         one_way = measure_one_way(record, plan, classes)
         pairs = measure_pairs(record, plan, one_way)
         record.must_be_left(plan.mu_steps)
