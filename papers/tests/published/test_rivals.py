@@ -36,10 +36,16 @@ every_private_rival = pytest.mark.parametrize("rival", PRIVATE, ids=lambda rival
 # what they give
 
 
-@every_rival
+@every_quick_rival
 @pytest.mark.parametrize("kinds", [KINDS, (0, 0), (4, 2)], ids=["both", "numbers", "categories"])
 def test_rows_have_the_format_of_the_table(rival, kinds):
     check_format(rival, kinds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kinds", [KINDS, (0, 0), (4, 2)], ids=["both", "numbers", "categories"])
+def test_rows_of_dpmix_have_the_format_of_the_table(kinds):
+    check_format(SMALL[0], kinds)
 
 
 @every_quick_rival
