@@ -145,7 +145,7 @@ def test_delta_falls_with_epsilon_and_with_noise(epsilon, other_epsilon, sigma, 
 @given(st.floats(0.01, 8), st.floats(0.05, 8))
 def test_many_curves_at_once_are_those_of_the_accounting(epsilon, mu):
     (curve,), (slack,) = gaussian_deltas(epsilon, np.array([mu]))
-    assert abs(curve - delta_of(epsilon, mu)) <= slack + 1e-12 * curve
+    assert abs(curve - delta_of(epsilon, mu)) <= slack + 1e-12 * curve + 1e-300  # below it floats lose their digits
 
 
 def test_the_slack_of_the_curve_covers_its_rounding():
