@@ -119,6 +119,7 @@ def test_the_answers_spend_nearly_the_claim_on_a_person_and_never_more(name):
     assert spent >= (0.5 if name in ("mixture", "subspace") else 0.85) * claim.mu
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_replacing_moves_a_sum_no_less_than_adding(name):
     """So that a person whose records are replaced may have fewer or more of them afterwards."""

@@ -345,6 +345,7 @@ def test_random_state_is_for_samples_and_never_for_noise():
     assert np.array_equal(*same)
 
 
+@pytest.mark.slow
 def test_a_fitted_estimator_holds_no_row():
     X, y = blobs(60)
     X[:, 0] = np.random.default_rng(3).normal(size=60)

@@ -10,6 +10,8 @@ from sfumato.trusted.budget import Budget
 from sfumato.trusted.sources import open_source
 from tests.mechanisms.test_alignment import LABELS, NAMES, SIDE, pictures, released, schema
 
+pytestmark = pytest.mark.slow
+
 SCHEMA, BUDGET = schema(), Budget(1.0, 1e-5)
 X, KIND = pictures(800)
 Y, U = np.mgrid[0:SIDE, 0:SIDE]

@@ -26,6 +26,8 @@ from tests.audit.mixtures import DELTA, LABELLED, PUBLIC_FEATURES, clouds, relea
 from tests.parameters import mostly_slow
 from tests.statistics.splitting import same_for_any_split
 
+pytestmark = pytest.mark.slow
+
 GRID = list(itertools.product(np.linspace(0, 10, 15), np.linspace(-5, 5, 15), ["no", "yes"]))
 LABELLED_CANDIDATES = pa.table({name: [record[place] for record in GRID] for place, name in enumerate("aby")})
 PLAIN_CANDIDATES = pa.table(dict(zip(("x0", "x1"), np.mgrid[0:1:15j, 0:1:15j].reshape(2, -1), strict=True)))

@@ -150,6 +150,7 @@ def test_the_command(release, tmp_path):
     assert "the name of the page" in " ".join(refused.output.split())
 
 
+@pytest.mark.slow
 def test_numpy_files_give_what_the_tables_give(tmp_path):
     made = released(2_000)
     kinds = np.array(["a", "b", "c"])

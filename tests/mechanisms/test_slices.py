@@ -56,7 +56,8 @@ def modes_found(release: sfumato.Release, modes: np.ndarray) -> tuple[int, float
     return int((np.bincount(far.argmin(axis=1)[near], minlength=8) > 200).sum()), float(near.mean())
 
 
-@pytest.mark.parametrize("mechanism", mostly_slow(["slices", "tables"], "slices"))
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", ["slices", "tables"])
 @pytest.mark.parametrize("name", ["mlp", pytest.param("residual", marks=pytest.mark.slow)])
 def test_eight_gaussians_keep_their_modes_whatever_is_trained_on_whichever_bundle(mechanism, name):
     rows, modes = eight_gaussians(20_000)

@@ -70,9 +70,8 @@ def in_files(table: pa.Table, folder: Path) -> Path:
 
 def _marked(name: str, place: str) -> Any:
     """Each mechanism from every place, Spark for one of them, by record and by person; the rest in the long checks."""
-    short = ("tables",) if place == "spark 7" else () if place.startswith("spark") else SHORT
-    by_person = name.endswith(", by person") and place not in ("parquet folder", "postgresql", "spark 7")
-    long = by_person or name.removesuffix(", by person") not in short
+    short = {"spark 7": ("tables",), "parquet folder": SHORT, "postgresql": SHORT, "csv": ("tables",)}.get(place, ())
+    long = name.removesuffix(", by person") not in short
     return pytest.param(name, place, marks=[pytest.mark.slow] if long else [])
 
 

@@ -83,6 +83,7 @@ def test_no_neighbour_moves_a_sum_further_than_claimed(name, adjacency):
     assert hunt(statistic, adjacency, CODES, "label", tries=400) <= statistic.sensitivity(adjacency)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "adjacency"), CHANGES)
 def test_the_hunter_finds_a_claim_cut_to_two_thirds(name, adjacency):
     statistic = STATISTICS[name]

@@ -1,6 +1,7 @@
 """A public partition of a column's codes into cells."""
 
 import itertools
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,10 +41,10 @@ class Grid:
     codes: int
 
     def __post_init__(self) -> None:
-        if not all(type(one) is int for one in (*self.starts, *self.cells, self.codes)) or self.codes > MOST_CODES:
+        if set(map(type, (*self.starts, *self.cells, self.codes))) != {int} or self.codes > MOST_CODES:
             raise ValueError("a grid is made of integers of 31 bits")
         ends = (*self.starts[1:], self.codes)
-        rising = all(start < end for start, end in zip(self.starts, ends, strict=True))
+        rising = all(map(operator.lt, self.starts, ends))
         if not self.starts or self.starts[0] != 0 or len(self.cells) != len(self.starts) or not rising:
             raise ValueError("a grid does not cover its codes in order")
         if set(self.cells) != set(range(min(max(self.cells), len(self.cells)) + 1)):
