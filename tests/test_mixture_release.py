@@ -460,7 +460,7 @@ def schema_of(*columns, target="y"):
     return sfumato.Schema.from_dict({"sfumato": 1, "name": "t", "columns": [*columns, label], "target": target})
 
 
-@pytest.mark.parametrize("columns", [1, 12])
+@pytest.mark.parametrize("columns", mostly_slow([1, 12], 1))
 def test_one_column_and_twelve(columns):
     rng = np.random.default_rng(0)
     label = rng.random(3_000) < 0.4

@@ -129,6 +129,7 @@ def test_conditions_on_the_command_line():
             parse_given(text)
 
 
+@pytest.mark.slow
 def test_log_prob_is_a_density_in_the_users_units(release):
     """Whole numbers: probabilities that add up; numbers: a density that integrates."""
     ages = pa.table({"age": np.arange(0, 100)})

@@ -26,7 +26,6 @@ from sfumato.trusted.statistics import Slices
 from tests.audit.test_transcript import NEIGHBOURS, SCHEMA, whole
 from tests.conftest import MIXED, make_table
 from tests.mechanisms.every import every_case, short_training
-from tests.parameters import mostly_slow
 
 PLANE = Schema.from_yaml(
     "{sfumato: 1, name: t, columns: [{name: x, type: number, bounds: [-1.2, 1.2]},"
@@ -212,7 +211,8 @@ def test_without_torch_a_generator_is_not_checked_and_not_wrong(monkeypatch):
     assert "sfumato[generators]" in check.detail
 
 
-@pytest.mark.parametrize("case", mostly_slow(["slices", "tables", "mixture", "mixture without classes"], "slices"))
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["slices", "tables", "mixture", "mixture without classes"])
 def test_generators_train_on_any_bundle_and_the_ledger_does_not_move(case, tmp_path):
     ledger = tmp_path / "ledger.sqlite"
     release = every_case()[case].release(ledger=ledger)
