@@ -7,21 +7,22 @@ from importlib.util import find_spec
 import pytest
 
 PACKAGES = {
-    "pandas": "pandas",
-    "polars": "polars",
-    "pyspark": "spark",
-    "adbc_driver_manager": "sql",
-    "adbc_driver_postgresql": "sql",
-    "duckdb": "sql",
-    "lightgbm": "evaluate",
-    "sklearn": "evaluate",
-    "torch": "generators",
-    "dp_accounting": "dev",
-    "opendp": "dev",
-    "mypy": "dev",
+    "pandas": ("pandas", "spark"),
+    "polars": ("polars",),
+    "pyspark": ("spark",),
+    "adbc_driver_manager": ("sql",),
+    "adbc_driver_postgresql": ("sql",),
+    "duckdb": ("sql",),
+    "lightgbm": ("evaluate",),
+    "sklearn": ("evaluate", "sklearn"),
+    "torch": ("generators",),
+    "dp_accounting": ("dev",),
+    "opendp": ("dev",),
+    "mypy": ("dev",),
 }
-"""The extra that brings each package. Only what is absent here is ever a reason to skip."""
-ABSENT = {package: extra for package, extra in PACKAGES.items() if find_spec(package) is None}
+"""The extras that bring each package. Only what is absent here is ever a reason to skip."""
+ABSENT = {package: extras for package, extras in PACKAGES.items() if find_spec(package) is None}
+LACKING = {extra for extras in ABSENT.values() for extra in extras}
 _NAMED = re.compile(r"sfumato\[([\w,]+)\]")
 
 
@@ -30,9 +31,9 @@ def reason_to_skip(error: BaseException | None) -> str | None:
     while error is not None:
         package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
         if package in ABSENT:
-            return f"{package} is not installed; pip install 'sfumato[{ABSENT[package]}]'"
+            return f"{package} is not installed; pip install 'sfumato[{ABSENT[package][0]}]'"
         named = _NAMED.search(str(error))
-        if named and ABSENT and not isinstance(error, AssertionError):
+        if named and LACKING & set(named[1].split(",")) and not isinstance(error, AssertionError):
             return f"pip install 'sfumato[{named[1]}]'"
         error = error.__cause__ or error.__context__
     return None

@@ -107,3 +107,11 @@ def test_a_header_with_another_separator_is_not_taken_for_one_column(tmp_path):
     (tmp_path / "rows.csv").write_text("age;job;pay\n3;cook;4\n")
     with pytest.raises(RequestError, match="separated by ';'"):
         draft_schema(tmp_path / "rows.csv")
+
+
+def test_no_row_is_looked_at(tmp_path):
+    drafts = []
+    for row in ("3,cook", "3,K\xf6ln", "3;;;;;;;;4"):
+        (tmp_path / "rows.csv").write_bytes(f"age,job\n{row}\n".encode("latin-1"))
+        drafts.append(draft_schema(tmp_path / "rows.csv"))
+    assert len(set(drafts)) == 1

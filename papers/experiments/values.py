@@ -29,9 +29,9 @@ from sfumato.evaluate.fidelity import fidelity
 from sfumato.evaluate.learners import design, score
 from sfumato.evaluate.records import read_all, values_of
 from sfumato.fitting.mechanisms.counts.plan import Tuning
-from sfumato.trusted.arrays import FloatArray
+from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import CategoricalCodec, Encoder, NumericCodec
-from sfumato.trusted.encoding.decimals import level_of_numbers, units_between
+from sfumato.trusted.encoding.decimals import Unit, multiples_of, units_between
 
 RESULTS = Path(__file__).with_suffix(".json")
 EPSILONS = (0.2, 1.0, 3.0)
@@ -80,6 +80,15 @@ def compare_column(real: FloatArray, drawn: FloatArray, release: sfumato.Release
 
 
 CHAIN = units_between(1e-4, 1e6)
+
+
+def level_of_numbers(numbers: FloatArray, units: list[Unit]) -> IntArray:
+    """The number, from 1, of the coarsest unit that each is a multiple of; 0: of none."""
+    level = np.zeros(len(numbers), dtype=np.int64)
+    for place, unit in enumerate(units, start=1):
+        count = multiples_of(numbers, unit)
+        level[np.abs(count - np.rint(count)) <= 1e-9 * np.maximum(np.abs(count), 1.0)] = place
+    return level
 
 
 def unit_of(values: FloatArray) -> int | None:

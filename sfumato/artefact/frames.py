@@ -25,7 +25,8 @@ def decode(
 ) -> pa.Table:
     """Records as a table in the plain type of each column.
 
-    Inside the small interval of a code the value is drawn at random, within the limits of the column if it has any.
+    A code of several integers, days or seconds gives one of them at random, that of a number its roundest; within the
+    limits of the column if it has any.
     """
     return pa.table(
         {

@@ -408,10 +408,10 @@ def check(
     Example: `sfumato check stays.csv --schema stays.yaml`
     """
     from sfumato.archive.whole_files import whole_file
-    from sfumato.evaluate.checking import ADVICE, NOTICE, check_table, look_at_file
+    from sfumato.evaluate.checking import ADVICE, NOTICE, check_encoding, check_separator, check_table
     from sfumato.trusted.schema import Schema
 
-    for hint in look_at_file(data):
+    for hint in filter(None, (check_encoding(data), check_separator(data))):
         say(hint, "yellow")
     with whole_file(out) if out else nullcontext() as file:
         with working("reading the private table ..."):

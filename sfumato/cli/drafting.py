@@ -11,7 +11,7 @@ import pyarrow as pa
 import yaml
 
 from sfumato.errors import RequestError
-from sfumato.evaluate.checking import look_at_file
+from sfumato.evaluate.checking import check_separator
 from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.sources import databases
 from sfumato.trusted.sources.array_files import RUN_JOINTS, header_shapes, is_array_file
@@ -52,8 +52,8 @@ def _header(data: str | Path | Database) -> tuple[str, list[tuple[str, str]]]:
     if isinstance(data, Database):
         return data.table or "query", _columns(databases.header_types(data))
     name = Path(data).name
-    if hints := look_at_file(data):
-        raise RequestError(f"{data}: {'; '.join(hints)}")
+    if hint := check_separator(data):
+        raise RequestError(f"{data}: {hint}")
     return name, _columns_of_arrays(Path(data)) if is_array_file(data) else _columns(header_types(data))
 
 

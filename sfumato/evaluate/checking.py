@@ -1,11 +1,11 @@
 """The custodian's look at a table before anything is spent: what of each column the schema would not read as meant.
 
 A release is blind: a value that cannot be read goes to its public place, and nobody is told. So this is the place to
-learn of it. Nothing here is private: no noise is added, and what it shows is for the custodian alone.
+learn of it. No noise is added: nothing here is differentially private, and what it shows is for the custodian alone.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.errors import RequestError
 from sfumato.trusted.arrays import BoolArray
 from sfumato.trusted.encoding import CategoricalCodec, Codes, Encoder, NumericCodec
 from sfumato.trusted.encoding.listings import IS_NULL, NOT_LISTED
@@ -62,22 +63,29 @@ class ColumnCheck:
         return {**asdict(self), "misread": self.misread}
 
 
-@redact_errors
 def check_table(data: Any, schema: Schema) -> list[ColumnCheck]:
     """What each column holds that the schema does not expect.
 
-    data     the table, in any form that `release` takes
+    data     the table, in any form that `release` takes but a Spark frame
     schema   the schema to check it against
 
-    Spends nothing and writes nothing. Raises `DataError` where the table cannot be read at all.
+    Spends nothing and writes nothing. Raises `DataError` where columns are missing or the table cannot be read, and
+    `RequestError` for a Spark frame.
     """
     columns, known = Encoder(schema).columns, schema.model_copy(update={"unit": None})
     tallies = {name: _Tally(columns[name]) for name in columns}
     with closing(open_source(data, known, declared=True)) as source:
-        for records in source.records(tuple(columns)):  # type: ignore[attr-defined]
-            for name, tally in tallies.items():
-                tally.add(records.column(name))
+        if not hasattr(source, "records"):
+            raise RequestError("a Spark frame is not looked at record by record; check an extract of it")
+        _add_all(source.records(tuple(columns)), tallies)
     return [tally.result(name) for name, tally in tallies.items()]
+
+
+@redact_errors
+def _add_all(parts: Iterable[pa.RecordBatch], tallies: Mapping[str, "_Tally"]) -> None:
+    for records in parts:
+        for name, tally in tallies.items():
+            tally.add(records.column(name))
 
 
 class _Tally:
@@ -87,13 +95,15 @@ class _Tally:
         self._codes = codes
         self._rows = self._nulls = self._unread = self._outside = self._unlisted = 0
         self._strange: Counter[str] = Counter()
-        self._different: set[str] = set()
 
     def add(self, array: pa.Array) -> None:
         """Some more records."""
         array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
         codes, null = self._codes, pc.is_null(array, nan_is_null=True).to_numpy(zero_copy_only=False)
         self._rows += len(array)
+        if null.all():
+            self._nulls += len(array) * (codes.missing is None)
+            return
         if isinstance(codes, NumericCodec):
             numbers, unread = codes.read(array)
             strange = (np.zeros(len(array), dtype=bool) if unread is None else unread) & ~null
@@ -114,7 +124,6 @@ class _Tally:
         if where.any():
             for value in array.filter(pa.array(where)).to_pylist():
                 text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-                self._different.add(text) if len(self._different) <= _KEPT else None
                 if text in self._strange or len(self._strange) < _KEPT:
                     self._strange[text] += 1
 
@@ -133,7 +142,7 @@ class _Tally:
             share = f"{text!r} in {count / self._rows:.1%} of the rows"
             alike = near.get(_plainly(text))
             yield share if alike is None else f"{share} differs from {alike!r} in {_difference(text, alike)}"
-        if self._unlisted >= _FEW_ROWS and len(self._different) > _TEXT_LIKE * min(total, _KEPT):
+        if self._unlisted >= _FEW_ROWS and len(self._strange) > _TEXT_LIKE * min(total, _KEPT):
             yield "almost every value is different: an id or free text, which cannot be released; leave the column out"
 
 
@@ -147,22 +156,34 @@ def _difference(text: str, listed: str) -> str:
     return "spacing" if "".join(text.split()) == "".join(listed.split()) else "case and spacing"
 
 
-def look_at_file(data: Any) -> list[str]:
-    """What the first bytes of a CSV file say about its separator and encoding."""
-    path = Path(data) if isinstance(data, str | Path) else None
-    if path is None or not path.is_file() or path.suffix.lower() not in (".csv", ".tsv", ".txt"):
-        return []
-    start = path.read_bytes()[:_PROBE]
-    hints = []
+def check_encoding(data: Any) -> str | None:
+    """What to do where a CSV file is not UTF-8. Reads rows."""
+    path = _csv_file(data)
+    if path is None:
+        return None
+    with path.open("rb") as file:
+        start = file.read(_PROBE)
     try:
-        start.decode("utf-8-sig") if len(start) < _PROBE else start[: start.rfind(b"\n")].decode("utf-8-sig")
+        (start if len(start) < _PROBE else start[: start.rfind(b"\n")]).decode("utf-8")
     except UnicodeDecodeError:
-        hints.append("the file is not UTF-8, so that letters beyond ASCII are lost; convert it, say with iconv")
-    header = start.split(b"\n", 1)[0]
+        return "the file is not UTF-8, so that letters beyond ASCII are lost; convert it, say with iconv"
+    return None
+
+
+def check_separator(data: Any) -> str | None:
+    """What to do where the header of a CSV file is separated by something else. Reads the first line alone."""
+    path = _csv_file(data)
+    if path is None:
+        return None
+    with path.open("rb") as file:
+        header = file.readline(_PROBE)
     expected = b"\t" if path.suffix.lower() == ".tsv" else b","
     found = max((b",", b";", b"\t", b"|"), key=header.count)
-    if header.count(found) > header.count(expected):
-        hints.append(
-            f"the header is separated by {found.decode()!r}, and {expected.decode()!r} is expected; convert it"
-        )
-    return hints
+    if header.count(found) <= header.count(expected):
+        return None
+    return f"the header is separated by {found.decode()!r}, and {expected.decode()!r} is expected; convert the file"
+
+
+def _csv_file(data: Any) -> Path | None:
+    path = Path(data) if isinstance(data, str | Path) else None
+    return path if path is not None and path.suffix.lower() in (".csv", ".tsv") and path.is_file() else None

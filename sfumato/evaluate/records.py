@@ -13,14 +13,14 @@ from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 
 
-@redact_errors
 def read_all(data: Any, schema: Schema) -> Batch:
     """Every record of a private table, as codes, whoever they are of.
 
     Nothing is promised of what follows, so that types need not be declared.
     """
     names, known = tuple(schema.by_name), schema.model_copy(update={"unit": None})
-    parts = list(open_source(data, known, declared=True).batches(names))
+    source = open_source(data, known, declared=True)
+    parts = redact_errors(lambda: list(source.batches(names)))()
     codes = {name: np.concatenate([part.codes[name] for part in parts]) if parts else _none() for name in names}
     return Batch(sum(part.rows for part in parts), codes)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.trusted.encoding import codes_of
-from sfumato.trusted.encoding.decimals import level_of_numbers, roundest_between, size_of, units_between
+from sfumato.trusted.encoding.decimals import roundest_between, size_of, units_between
 from sfumato.trusted.schema import Schema
 
 COLUMNS = {
@@ -19,6 +19,8 @@ COLUMNS = {
     "log from 0": {"bounds": [0, 5e4], "scale": "log"},
     "far": {"bounds": [1e9, 1e9 + 7]},
     "tiny": {"bounds": [-3e-9, 2e-9]},
+    "next to nothing": {"bounds": [0, 1e-99]},
+    "huge": {"bounds": [-8e99, 8e99]},
 }
 
 
@@ -55,7 +57,6 @@ def test_units_are_a_chain():
     assert [float(size) for size in sizes] == [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 50, 100, 500]
     assert all((coarse / fine).denominator == 1 for fine, coarse in itertools.pairwise(sizes))
     assert [size_of(unit) for unit in units] == [float(size) for size in sizes]
-    assert level_of_numbers(np.array([0.013, 0.03, 120.0, 5.0, 500.0]), units).tolist() == [0, 1, 7, 6, 10]
 
 
 @pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)

@@ -1,5 +1,6 @@
 """What a custodian learns before the spend: capitals, units, codes, separators."""
 
+import contextlib
 import json
 
 import pyarrow as pa
@@ -9,7 +10,8 @@ from typer.testing import CliRunner
 
 import sfumato
 from sfumato.cli.app import app
-from sfumato.evaluate.checking import check_table, look_at_file
+from sfumato.errors import DataError
+from sfumato.evaluate.checking import check_encoding, check_separator, check_table
 
 SCHEMA = """
 sfumato: 1
@@ -76,11 +78,12 @@ def test_what_is_as_the_schema_says_has_no_hint(table):
 
 def test_first_bytes_tell_separator_and_encoding(tmp_path):
     (tmp_path / "a.csv").write_bytes("age;job\n3;Köln\n".encode("latin-1"))
-    first, second = look_at_file(tmp_path / "a.csv")
-    assert "not UTF-8" in first
-    assert "separated by ';'" in second
+    assert "not UTF-8" in check_encoding(tmp_path / "a.csv")
+    assert "separated by ';'" in check_separator(tmp_path / "a.csv")
     (tmp_path / "b.csv").write_text("age,job\n3,Köln\n", encoding="utf-8")
-    assert look_at_file(tmp_path / "b.csv") == look_at_file(tmp_path) == look_at_file(pa.table({})) == []
+    for data in (tmp_path / "b.csv", tmp_path, pa.table({})):
+        assert check_encoding(data) is None
+        assert check_separator(data) is None
 
 
 def test_the_command_spends_nothing_and_marks_its_file(table, tmp_path):
@@ -97,3 +100,25 @@ def test_the_command_spends_nothing_and_marks_its_file(table, tmp_path):
     assert "for the custodian alone" in content["notice"]
     assert content["columns"][0]["misread"] == 95
     assert not (tmp_path / "ledger.sqlite").exists()
+
+
+def test_a_column_that_is_not_there_is_named(table):
+    with pytest.raises(DataError, match="age"):
+        by_name(table.drop_columns("age"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        *(pa.nulls(3), pa.array([True, False, None]), pa.array([1, 2**63, 3], pa.uint64()), pa.array(["a", "1", None])),
+        *(pa.array([b"3", b"x", b""]), pa.array(["7", "7", "x"]).dictionary_encode(), pa.array([[1], [2], None])),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_any_storage_can_be_looked_at(table, values):
+    few = table.slice(0, 3)
+    for column in few.column_names:
+        changed = few.set_column(few.column_names.index(column), column, values)
+        with contextlib.suppress(DataError):  # refused by its type, before a row is read
+            found = by_name(changed)
+            assert 0 <= found[column].misread <= found[column].rows == 3

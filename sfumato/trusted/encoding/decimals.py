@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from sfumato.trusted.arrays import FloatArray, IntArray
+from sfumato.trusted.arrays import FloatArray
 
 Unit = tuple[int, int]
 """(k, e) for k * 10**e, k in (1, 5)."""
@@ -54,12 +54,3 @@ def roundest_between(left: FloatArray, right: FloatArray) -> FloatArray:
         hit = (left[where] <= number) & (number < right[where])
         found[where[hit]], open_[where[hit]] = number[hit], False
     return found
-
-
-def level_of_numbers(numbers: FloatArray, units: list[Unit]) -> IntArray:
-    """The number, from 1, of the coarsest unit that each is a multiple of; 0: of none."""
-    level = np.zeros(len(numbers), dtype=np.int64)
-    for place, unit in enumerate(units, start=1):
-        count = multiples_of(numbers, unit)
-        level[np.abs(count - np.rint(count)) <= _NEAR * np.maximum(np.abs(count), 1.0)] = place
-    return level

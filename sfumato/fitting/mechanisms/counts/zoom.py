@@ -1,9 +1,9 @@
 """Where the mass of each long column lies: one question, from which the grid of the one-way tables follows.
 
 Bounds may be far wider than the data, and single values may hold much of them. So every *long* column is first counted
-twice, without the classes: in the broad cells of its public grid, and in many narrow, even ones. Where the broad counts
-are surely light, cells are joined; where they are heavy, cells are cut; and a narrow cell that stands out from its
-broad one is a *heap*, which is cut out, down to its roundest value.
+twice, for all classes together: in the broad cells of its public grid, and in many narrow, even ones. Where the broad
+counts are surely light, cells are joined; where they are heavy, cells are cut; and a narrow cell that stands out from
+its broad one is a *heap*, which is cut out, down to its roundest value.
 
 The grid that this leads to is a function of the answer and of public constants, so the question that follows costs what
 it would cost on any fixed grid.
@@ -39,7 +39,7 @@ class Tuning(TuningConstants, group="counts.zoom"):
     all_narrow = 1 << 18  # of all columns together
     heavy = 0.02  # share of the records up to which a broad cell is left whole
     sure = 3.0  # noise deviations that a cell must hold to be cut
-    light = 0.001  # share of the records up to which cells that surely hold no more are joined: a mean moves by no more
+    light = 0.001  # share of the records up to which cells that surely hold no more are joined
     light_sure = 2.0  # deviations that make it sure
     parts = 2.0  # parts for each `heavy` share that a cell holds
     most_parts = 16  # of a broad cell
@@ -151,12 +151,12 @@ def _heap_cuts(
 ) -> set[int]:
     """Where heaps inside a heavy broad cell begin and end, and their parts."""
     start, stop = run
+    if stop - start <= 1:
+        return set()
     ends = np.array((*narrow.grid.starts, narrow.grid.codes))
     first, last = int(np.searchsorted(ends, start, side="right")), int(np.searchsorted(ends, stop, side="left"))
     lows, highs = ends[first - 1 : last].clip(start, stop), ends[first : last + 1].clip(start, stop)
     counts = narrow.counts[first - 1 : last]
-    if stop - start <= 1 or len(counts) < 1:
-        return set()
     even = mass * (highs - lows) / (stop - start)
     beyond = max(Tuning.heap_deviations, float(norm.isf(Tuning.heap_chance / len(counts))) if len(counts) > 1 else 0.0)
     found = (counts - even > beyond * narrow.sigma) & (counts > Tuning.heap_share * size)
