@@ -192,6 +192,14 @@ def forged(release, tmp_path, **changes) -> bytes:
     return tmp_path / "forged.sfumato"
 
 
+def test_a_grid_that_stands_for_more_than_was_measured_is_refused(release, tmp_path):
+    def stretch(content):
+        content["plan"]["grids"][0] |= {"starts": [[0, 1, 2**30]], "cells": [[0, 1, 2**30]], "codes": 2**30}
+
+    with pytest.raises(BundleError, match="more cells than were measured"):
+        sfumato.open(forged(release, tmp_path, plan=stretch))
+
+
 def test_a_part_that_is_repeated_without_end_is_refused(release, tmp_path):
     large = {"shape": [1], "int32": "A" * 200_000}
 

@@ -30,6 +30,7 @@ from sfumato.fitting.models.model import read_model
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Encoder, Header
+from sfumato.trusted.feature_maps.grid import count_stretched
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics import size_of
@@ -37,6 +38,7 @@ from sfumato.trusted.statistics import size_of
 _JSON = ("schema.json", "header.json", "statement.json", "plan.json", "parts.json", "measurements.json", "model.json")
 _SHARED = ("features", "damping", "places")  # what several statistics have in common is written once
 _MOST_SHARED, _TIMES_SHARED = 1 << 24, 32  # characters that shared parts may take when all are put back
+_TIMES_STRETCHED = 4  # numbers of long grids for every value that was measured: opening takes memory as the file does
 _MOST_RUNS = 1 << 16  # of the conditions on a release
 _ROOM, _ROOM_FOR_A_PAIR = 1 << 26, 24  # bytes that a bundle may need, and more of them for every pair of columns
 
@@ -142,6 +144,8 @@ def _assembled(
     if sum(_length_restored(part, parts) for part in (measured, model)) > left:
         raise ValueError("the parts of the bundle repeat each other too often")
     measured, model = (restore(part, parts) for part in (measured, model))
+    if count_stretched([measured, model, plan]) > _TIMES_STRETCHED * sum(map(len, values)):
+        raise ValueError("grids of the bundle have more cells than were measured")
     if set(measured) != {"measurements"} or set(model) != {"fitted", "given", "constants"}:
         raise ValueError("measurements or model have parts that are not known")
     public = Schema.from_dict(schema)

@@ -20,7 +20,6 @@ _PAGE = 7  # bits of a code that count within a page
 
 MOST_CODES = 2**31 - 1
 _PLAIN = 1_024  # numbers that are written one by one
-_MOST_RUNS = 1 << 20
 
 
 def grids_follow(grids: Iterable[tuple[str, "Grid"]], schema: Schema) -> bool:
@@ -137,9 +136,23 @@ def _stretches(numbers: Sequence[int]) -> list[Any]:
 
 
 def _spelt_out(content: Sequence[Any]) -> tuple[int, ...]:
-    """The numbers that `_stretches` wrote; no more than a grid may have."""
+    """The numbers that `_stretches` wrote."""
     if not any(isinstance(one, list) for one in content):
         return tuple(content)
-    if sum(count for _, _, count in content) > _MOST_RUNS or min(count for _, _, count in content) < 1:
-        raise ValueError("a grid has too many runs, or a stretch without any")
+    if min(count for _, _, count in content) < 1:
+        raise ValueError("a stretch of a grid has no number")
     return tuple(itertools.chain(*(range(first, first + step * count, step) for first, step, count in content)))
+
+
+def count_stretched(content: Any) -> int:
+    """How many numbers the stretches of all grids somewhere in this content stand for."""
+    if isinstance(content, dict):
+        stretched = [
+            part for name in ("starts", "cells") for part in _list(content.get(name)) if isinstance(part, list)
+        ]
+        return sum(int(count) for _, _, count in stretched) + sum(map(count_stretched, content.values()))
+    return sum(map(count_stretched, content)) if isinstance(content, list) else 0
+
+
+def _list(content: Any) -> list[Any]:
+    return content if isinstance(content, list) else []
