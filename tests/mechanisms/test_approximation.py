@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from sfumato.fitting.mechanisms.counts.one_way import Classes, OneWay, OneWays
+from sfumato.fitting.mechanisms.counts.classes import Classes
+from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.mechanisms.tables.approximation import ProductMixture, approximate, evidence
 from sfumato.trusted.feature_maps import Grid

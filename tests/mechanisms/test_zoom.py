@@ -15,7 +15,7 @@ from sfumato.fitting.mechanisms.tables.plan import plan_tables
 from sfumato.fitting.mechanisms.tables.release import refit_tables
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
-from sfumato.trusted.statistics import Stacked
+from sfumato.trusted.statistics import Cells
 
 ROWS = 20_000
 SCHEMA = sfumato.Schema.from_yaml("""
@@ -88,7 +88,7 @@ def test_nothing_is_excluded(release):
 def test_the_question_is_verified_and_replayed(release, tmp_path):
     release.save(tmp_path / "b.sfumato")
     opened = sfumato.open(tmp_path / "b.sfumato")
-    assert isinstance(opened.measurements[0].statistic, Stacked)
+    assert isinstance(opened.measurements[0].statistic, Cells)
     assert {check.what for check in verify(opened) if not check.holds} == {"noise from a cryptographic source"}
     assert opened.sample(50, seed=1).equals(release.sample(50, seed=1))
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from sfumato.errors import RequestError
 from sfumato.fitting.generators.evidence import Column, Evidence, Linear
-from sfumato.fitting.mechanisms.counts.one_way import Classes, OneWay, OneWays
+from sfumato.fitting.mechanisms.counts.classes import Classes
+from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan, geometry_of
 from sfumato.fitting.retraining.evidence import TrainingData
 from sfumato.fitting.tuning import TuningConstants
@@ -49,11 +50,12 @@ def read_fourier(schema: Schema, adjacency: Adjacency, measurements: tuple[Measu
     names = found[0][1].places.names
     geometry = geometry_of(schema)
     plan = CountsPlan(
-        codes=geometry.codes,
+        columns=schema.by_name,
         grids=geometry.grids,
         features=names,
         target=target,
         adjacency=adjacency,
+        mu_target_zoom=None,
         mu_target=None,
         mu_zoom=None,
         mu_one_way=found[0][0].mu,

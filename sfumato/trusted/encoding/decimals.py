@@ -5,13 +5,16 @@ roundest is the multiple of the coarsest unit that has one there; 120 rather tha
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from sfumato.trusted.arrays import FloatArray
 
 Unit = tuple[int, int]
-"""(k, e) for k * 10**e, k in (1, 5)."""
+"""(k, e) for k * 10**e."""
+MOMENTS: tuple[Unit, ...] = ((1, 0), (6, 1), (36, 2), (864, 2))
+"""Second, minute, hour and day, in seconds: a chain as well."""
 _NEAR = 1e-9  # of a unit: what rounding may add
 
 
@@ -39,8 +42,11 @@ def multiples_of(number: FloatArray, unit: Unit) -> FloatArray:
     return number * 10.0**-e / k if e < 0 else number / (k * 10.0**e)
 
 
-def roundest_between(left: FloatArray, right: FloatArray) -> FloatArray:
-    """The roundest number in each interval [left, right), 0 the roundest of all; `left` where none is found."""
+def roundest_between(left: FloatArray, right: FloatArray, units: Sequence[Unit] | None = None) -> FloatArray:
+    """The roundest number in each interval [left, right), 0 the roundest of all; `left` where none is found.
+
+    By these units, finest first; decimals by default.
+    """
     found, open_ = np.array(left, dtype=np.float64), np.ones(len(left), dtype=bool)
     width = right - left
     if not len(left) or not (width > 0).any():
@@ -48,7 +54,8 @@ def roundest_between(left: FloatArray, right: FloatArray) -> FloatArray:
     zero = (left <= 0) & (right > 0)
     found[zero], open_[zero] = 0.0, False
     largest = float(max(np.abs(left).max(), np.abs(right).max()))
-    for unit in reversed(units_between(float(width[width > 0].min()) / 10, max(largest, float(width.max())))):
+    finest, coarsest = float(width[width > 0].min()) / 10, max(largest, float(width.max()))
+    for unit in reversed(units or units_between(finest, coarsest)):
         where = np.flatnonzero(open_)
         number = at_multiple(np.ceil(multiples_of(left[where], unit) - _NEAR), unit)
         hit = (left[where] <= number) & (number < right[where])

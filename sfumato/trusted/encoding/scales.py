@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.trusted.arrays import CodeArray, FloatArray
 from sfumato.trusted.encoding import reading
 from sfumato.trusted.encoding.code_arrays import Limits, encode_array, one, put
-from sfumato.trusted.encoding.decimals import roundest_between
+from sfumato.trusted.encoding.decimals import MOMENTS, Unit, roundest_between
 from sfumato.trusted.encoding.scratch import scratch_array
 from sfumato.trusted.schema import Column
 
@@ -325,8 +325,7 @@ class NumericCodec:
     def decode(self, codes: CodeArray, inside: FloatArray, limits: Limits = (None, None)) -> pa.Array:
         """See `Codes`."""
         step = np.clip(codes, 0, self.steps - 1)
-        left, right = self.ends(step), self.ends(step + 1)
-        number = left + np.floor(inside * (right - left)) if self.whole else self._written(step, inside)
+        number = self.ends(step) if self.exact else self._written(step, inside)
         low, high = (
             bound if limit is None else limit for limit, bound in zip(limits, (self.low, self.high), strict=True)
         )
@@ -352,9 +351,24 @@ class NumericCodec:
         """
         steps, place = np.unique(step, return_inverse=True)
         left, right = self.ends(steps), self.ends(steps + 1)
-        number = roundest_between(left, right)
+        number = roundest_between(left, right, self.chain)
         own = self._of_numbers(number.copy()) == steps
         return np.where(own[place], number[place], left[place] + inside * (right - left)[place])
+
+    @cached_property
+    def chain(self) -> tuple[Unit, ...] | None:
+        """The units by which a value is round, where they are not those of decimal numbers."""
+        return MOMENTS if self.dated else None
+
+    @cached_property
+    def by_day(self) -> bool:
+        """Whether values are days."""
+        return self.read is reading.as_days
+
+    @property
+    def numbers(self) -> FloatArray:
+        """The number that each step is written as."""
+        return self.read(self.decode(np.arange(self.steps, dtype=np.int32), np.full(self.steps, 0.5))).values
 
     def width(self, codes: CodeArray) -> FloatArray:
         """See `Codes`."""

@@ -6,6 +6,7 @@ from sfumato.trusted.feature_maps.centred_projection import CentredProjection
 from sfumato.trusted.feature_maps.features import Features, Lookup, Softmax
 from sfumato.trusted.feature_maps.fourier_features import FourierFeatures
 from sfumato.trusted.feature_maps.grid import Grid
+from sfumato.trusted.feature_maps.kind_grid import KindGrid
 from sfumato.trusted.feature_maps.leaves import Leaves
 from sfumato.trusted.feature_maps.partition import ByRule, ByTarget, Partition, Together
 from sfumato.trusted.feature_maps.radial_weight import RadialWeight
@@ -24,6 +25,7 @@ __all__ = [
     "FourierFeatures",
     "Grid",
     "Hampel",
+    "KindGrid",
     "Leaves",
     "Lift",
     "Lookup",

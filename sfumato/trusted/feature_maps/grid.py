@@ -5,7 +5,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding.codes import codes_of
 from sfumato.trusted.encoding.scratch import scratch_array
-from sfumato.trusted.schema import Schema
+from sfumato.trusted.schema import Column, Schema
 
 _PAGE = 7  # bits of a code that count within a page
 
@@ -22,10 +22,27 @@ MOST_CODES = 2**31 - 1
 _PLAIN = 1_024  # numbers that are written one by one
 
 
-def grids_follow(grids: Iterable[tuple[str, "Grid"]], schema: Schema) -> bool:
+class CellMap(Protocol):
+    """What tells the cell of every code."""
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+
+    def cells_of(self, codes: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The cell of each of these codes."""
+
+    def follows(self, column: Column) -> bool:
+        """Whether its cells are of just the codes of this column."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain content."""
+
+
+def grids_follow(grids: Iterable[tuple[str, CellMap]], schema: Schema) -> bool:
     """Whether each named column is one of the schema's and its grid covers just the codes of it."""
     columns = schema.by_name
-    return all(name in columns and grid.codes == codes_of(columns[name]).size for name, grid in grids)
+    return all(name in columns and grid.follows(columns[name]) for name, grid in grids)
 
 
 @dataclass(frozen=True)
@@ -114,6 +131,10 @@ class Grid:
         cells = np.asarray(groups)[np.array(self.cells)]
         first = np.flatnonzero(np.diff(cells, prepend=-1))
         return Grid(tuple(np.array(self.starts)[first].tolist()), tuple(cells[first].tolist()), self.codes)
+
+    def follows(self, column: Column) -> bool:
+        """See `CellMap`."""
+        return self.codes == codes_of(column).size
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists; of many numbers the even stretches: first, step, how many."""

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.encoding.scratch import scratch_array
-from sfumato.trusted.feature_maps.grid import Grid, grids_follow
+from sfumato.trusted.feature_maps.grid import CellMap, grids_follow
+from sfumato.trusted.feature_maps.kind_grid import cell_map_from_dict
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics.statistic import Block, register
 from sfumato.trusted.statistics.tally import tally
@@ -21,12 +22,14 @@ from sfumato.trusted.statistics.tally import tally
 
 @dataclass(frozen=True)
 class Cells:
-    """Counts over `tables`; each table crosses some columns, each cut into the cells of its grid.
+    """Counts over `tables`; each table crosses some axes, each an axis of cells into which a column's codes fall.
 
-    Table t weighs w_t (1 unless `weights` are given): a heavier table gets less noise.
+    An axis has the name of its column, unless `of` names the column: a column may have several. Table t weighs w_t
+    (1 unless `weights` are given): a heavier table gets less noise.
 
-    Formal guarantees, S = sum of w_t^2 over all tables, L = the same over the tables that contain the label
-        A record is in exactly one cell of each table, so in the blocks' weights it adds a vector of one w_t per table.
+    Formal guarantees, S = sum of w_t^2 over all tables, L = the same over the tables with an axis of the label
+        A record has one code in each column and a code one cell on each axis, so a record is in exactly one cell of
+        each table, and in the blocks' weights it adds a vector of one w_t per table.
         add-remove   sqrt(S): the norm of that vector
         replace      sqrt(2 S): in each table at most one cell loses 1 and another gains 1
         label        sqrt(2 L): the same, but the other tables do not see the label
@@ -37,9 +40,10 @@ class Cells:
     """
 
     tables: tuple[tuple[str, ...], ...]
-    grids: Mapping[str, Grid]
+    grids: Mapping[str, CellMap]
     label: str | None
     weights: tuple[float, ...] | None = None
+    of: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         given = self.weights
@@ -58,7 +62,16 @@ class Cells:
     @property
     def columns(self) -> tuple[str, ...]:
         """See `Statistic`."""
-        return tuple(dict.fromkeys(name for table in self.tables for name in table))
+        return tuple(dict.fromkeys(map(self.column_of, self.axes)))
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Every axis once."""
+        return tuple(dict.fromkeys(axis for table in self.tables for axis in table))
+
+    def column_of(self, axis: str) -> str:
+        """The column whose codes fall into the cells of an axis."""
+        return self.of.get(axis, axis)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -69,7 +82,7 @@ class Cells:
         return tuple(map(Block, sizes, self.weights))
 
     def shape(self, table: tuple[str, ...]) -> tuple[int, ...]:
-        """How many cells the table has along each of its columns."""
+        """How many cells the table has along each of its axes."""
         return tuple(self.grids[name].size for name in table)
 
     def sensitivity(self, adjacency: Adjacency) -> float:
@@ -82,13 +95,15 @@ class Cells:
             case Adjacency.REPLACE:
                 return math.sqrt(2 * math.fsum(squares))
             case Adjacency.LABEL:
-                seen = [self.label in table for table in self.tables]
+                seen = [self.label in [self.column_of(axis) for axis in table] for table in self.tables]
                 return math.sqrt(2 * math.fsum(itertools.compress(squares, seen)))
 
     def __call__(self, batch: Batch) -> IntArray:
-        """See `Statistic`. Tables that begin with the same columns share the number of that beginning."""
+        """See `Statistic`. Tables that begin with the same axes share the number of that beginning."""
         sizes = [math.prod(self.shape(table)) for table in self.tables]
-        cells: dict[str, NDArray[Any]] = {name: self.grids[name].cells_of(batch.codes[name]) for name in self.columns}
+        cells: dict[str, NDArray[Any]] = {
+            axis: self.grids[axis].cells_of(batch.codes[self.column_of(axis)]) for axis in self.axes
+        }
         if max(sizes, default=0) >= 2**31:
             cells = {name: numbers.astype(np.int64) for name, numbers in cells.items()}
         counts = [tally(numbers, size) for numbers, size in zip(self._numbers(cells), sizes, strict=True)]
@@ -118,28 +133,31 @@ class Cells:
 
     def follows(self, schema: Schema) -> bool:
         """See `Statistic`."""
-        return grids_follow(self.grids.items(), schema) and self.label == schema.target
+        read = [(self.column_of(axis), self.grids[axis]) for axis in self.axes]
+        return grids_follow(read, schema) and self.label == schema.target
 
     def to_dict(self) -> dict[str, Any]:
         """See `Statistic`."""
         return {
             "kind": "cells",
             "tables": [list(table) for table in self.tables],
-            "grids": {name: self.grids[name].to_dict() for name in self.columns},
+            "grids": {axis: self.grids[axis].to_dict() for axis in self.axes},
             "label": self.label,
             "weights": None if self.weights is None else list(self.weights),
+            "of": dict(self.of),
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "Cells":
         """The statistic that `to_dict` wrote."""
-        grids = {name: Grid.from_dict(grid) for name, grid in content["grids"].items()}
+        grids = {axis: cell_map_from_dict(grid) for axis, grid in content["grids"].items()}
         weights = content.get("weights")
         return cls(
             tuple(tuple(table) for table in content["tables"]),
             grids,
             content["label"],
             None if weights is None else tuple(weights),
+            dict(content["of"]),
         )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from sfumato.fitting.mechanisms.counts.grids import is_long
 from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
+from sfumato.fitting.models.table_mixture.code_weights import CodeWeights
 from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray, IntArray
@@ -39,11 +40,13 @@ def assemble_mixture(
         noise = np.sqrt(column.variance * classes.count) / size
         if is_long(plan.codes[name]):
             theta = _calm_faint(theta, column)
-        columns[name] = _pieces(column.grid, column.groups, noise, theta[:, column.groups] * column.inside)
+        columns[name] = _pieces(
+            column.grid, column.groups, noise, theta[:, column.groups] * column.inside, column.weights
+        )
     if plan.target is not None:
         noise = np.full(classes.count, one_way.deviation / size)
         theta = np.where(classes.groups == owner[:, None], classes.inside, 0.0)
-        columns[plan.target] = _pieces(plan.grids[plan.target], classes.groups, noise, theta)
+        columns[plan.target] = _pieces(plan.grids[plan.target], classes.groups, noise, theta, classes.weights)
     ordered = {name: columns[name] for name in plan.codes}
     return TableMixture(weights, ordered, size, settings=settings)
 
@@ -69,9 +72,9 @@ def _calm_faint(theta: FloatArray, column: OneWay) -> FloatArray:
     return np.where(left > Tuning.least_left, kept / np.maximum(left, Tuning.least_left), theta)
 
 
-def _pieces(grid: Grid, groups: IntArray, noise: FloatArray, theta: FloatArray) -> Pieces:
+def _pieces(grid: Grid, groups: IntArray, noise: FloatArray, theta: FloatArray, weights: CodeWeights | None) -> Pieces:
     """The distribution over a grid each of whose cells is one run of codes, in the order of the codes."""
     cells = np.array(grid.cells)
     starts = np.array(grid.starts)
     stops = np.append(starts[1:], grid.codes)
-    return Pieces(starts, stops, groups[cells], noise[groups[cells]], theta[:, cells])
+    return Pieces(starts, stops, groups[cells], noise[groups[cells]], theta[:, cells], weights)

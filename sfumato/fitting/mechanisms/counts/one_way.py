@@ -6,14 +6,19 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.fitting.mechanisms.counts.estimation import class_totals, distributions, inside_groups, project
+from sfumato.fitting.mechanisms.counts.classes import Classes
+from sfumato.fitting.mechanisms.counts.estimation import class_totals, distributions, inside_groups
 from sfumato.fitting.mechanisms.counts.merging import group_rare, merge_alike, sum_groups
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
-from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
+from sfumato.fitting.mechanisms.counts.weights import weights_of
+from sfumato.fitting.mechanisms.counts.zoom import Shape, kind_axis
+from sfumato.fitting.models.table_mixture.code_weights import CodeWeights
 from sfumato.fitting.tuning import TuningConstants
+from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import NumericCodec
-from sfumato.trusted.feature_maps import Grid
+from sfumato.trusted.feature_maps import Grid, KindGrid
+from sfumato.trusted.feature_maps.grid import CellMap
 from sfumato.trusted.measurement import CuratorLike
 from sfumato.trusted.statistics import Cells
 
@@ -21,20 +26,8 @@ from sfumato.trusted.statistics import Cells
 class Tuning(TuningConstants, group="counts.one_way"):
     """See `sfumato.fitting.tuning`."""
 
+    kinds_weight = 0.125  # of the tables of kinds, next to the others
     fewest = 1.0  # records that every class is given at least
-
-
-@dataclass(frozen=True)
-class Classes:
-    """The classes of the target: which cell of its grid lies in which, and a cell's probability within its class."""
-
-    groups: IntArray
-    inside: FloatArray
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return int(self.groups.max()) + 1
 
 
 @dataclass(frozen=True)
@@ -46,6 +39,7 @@ class OneWay:
     sigma: float
     groups: IntArray  # of the fine cells
     ordered: int  # how many groups, from the first, have an order
+    weights: CodeWeights | None = None  # of the codes inside a cell
 
     @cached_property
     def grouped(self) -> FloatArray:
@@ -97,47 +91,43 @@ class OneWays:
         return float(self.totals.sum())
 
 
-def cut_target(curator: CuratorLike, plan: CountsPlan) -> Classes:
-    """The classes of the target; a numeric one is cut, by its noisy histogram, into parts of about equal count."""
-    if plan.target is None:
-        return Classes(np.zeros(1, dtype=np.int64), np.ones(1))
-    grid = plan.grids[plan.target]
-    if plan.mu_target is None:
-        return Classes(np.arange(grid.size), np.ones(grid.size))
-    measured = curator.measure(Cells(((plan.target,),), {plan.target: grid}, plan.target), plan.mu_target)
-    missing = int(plan.codes[plan.target].missing is not None)
-    values = measured.values.astype(float)
-    counts = project(values, max(values.sum(), Tuning.fewest))
-    groups = _equal_parts(counts[: grid.size - missing])
-    groups = np.append(groups, np.full(missing, groups.max() + 1))
-    return Classes(groups, inside_groups(values, np.full(grid.size, measured.sigma**2), groups, grid.widths))
+def measure_one_way(curator: CuratorLike, plan: CountsPlan, classes: Classes, shapes: Mapping[str, Shape]) -> OneWays:
+    """The table of every column by class, and of the kinds of long ones by region.
 
-
-def _equal_parts(counts: FloatArray) -> IntArray:
-    """Neighbouring cells in at most so many groups of about the same count."""
-    middle = np.cumsum(counts) - counts / 2
-    part = np.minimum(Planning.target_classes * middle / counts.sum(), Planning.target_classes - 1).astype(np.int64)
-    return np.unique(part, return_inverse=True)[1]
-
-
-def measure_one_way(curator: CuratorLike, plan: CountsPlan, classes: Classes) -> OneWays:
-    """The table of every column by class; a table without features counts the classes alone."""
-    grids = dict(plan.grids)
+    A table without features counts the classes alone.
+    """
+    grids: dict[str, CellMap] = dict(plan.grids)
     tables: list[tuple[str, ...]] = [(name,) for name in plan.features]
+    by_class: tuple[str, ...] = ()
     if plan.target is not None:
         grids[plan.target] = plan.grids[plan.target].merge(classes.groups)
+        by_class = (plan.target,)
         tables = [(*table, plan.target) for table in tables] or [(plan.target,)]
-    one_way = Cells(tuple(tables), grids, plan.target)
-    measured = curator.measure(one_way, plan.mu_one_way)
-    values = [table.reshape(-1, classes.count) for table in one_way.split(measured.values.astype(float)).values()]
-    totals, variance = class_totals(values)
+    of: dict[str, str] = {}
+    kind_tables = []
+    for name, shape in shapes.items():
+        region, kind = plan.axis(name, "regions"), kind_axis(plan, name)
+        grids |= {region: shape.regions, kind: KindGrid(plan.columns[name])}
+        of |= {region: name, kind: name}
+        kind_tables.append((region, kind, *(by_class if plan.adjacency == Adjacency.LABEL else ())))
+    weights = (1.0,) * len(tables) + (Tuning.kinds_weight,) * len(kind_tables)
+    asked = Cells((*tables, *kind_tables), grids, plan.target, weights if kind_tables else None, of)
+    measured = curator.measure(asked, plan.mu_one_way)
+    values = list(asked.split(measured.values.astype(float)).values())
+    counts = [table.reshape(-1, classes.count) for table in values[: len(tables)]]
+    weighed = {
+        name: weights_of(shape, table.reshape(*table.shape[:2], -1), measured.sigma / Tuning.kinds_weight)
+        for (name, shape), table in zip(shapes.items(), values[len(tables) :], strict=True)
+    }
+    totals, variance = class_totals(counts)
     columns = {
-        name: _column(plan, name, counts, measured.sigma) for name, counts in zip(plan.features, values, strict=False)
+        name: _column(plan, name, table, measured.sigma, weighed.get(name))
+        for name, table in zip(plan.features, counts, strict=False)
     }
     return OneWays(columns, classes, np.maximum(totals, Tuning.fewest), measured.sigma * float(np.sqrt(variance)))
 
 
-def _column(plan: CountsPlan, name: str, counts: FloatArray, sigma: float) -> OneWay:
+def _column(plan: CountsPlan, name: str, counts: FloatArray, sigma: float, weights: CodeWeights | None) -> OneWay:
     """Merge the cells that noise cannot tell apart."""
     grid, codes = plan.grids[name], plan.codes[name]
     if not isinstance(codes, NumericCodec):
@@ -147,4 +137,4 @@ def _column(plan: CountsPlan, name: str, counts: FloatArray, sigma: float) -> On
     variance = np.full(values, sigma**2)
     groups = merge_alike(counts[:values], variance, grid.widths[:values])
     ordered = int(groups.max()) + 1
-    return OneWay(grid, counts, sigma, np.append(groups, np.full(grid.size - values, ordered)), ordered)
+    return OneWay(grid, counts, sigma, np.append(groups, np.full(grid.size - values, ordered)), ordered, weights)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 from sfumato.errors import SchemaError
@@ -10,10 +11,10 @@ from sfumato.fitting.mechanisms.counts.grids import fine_grid, is_long
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
-from sfumato.trusted.encoding import Codes, Encoder, NumericCodec
+from sfumato.trusted.encoding import Codes, Encoder, NumericCodec, codes_of
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.feature_maps.grid import grids_follow
-from sfumato.trusted.schema import Schema
+from sfumato.trusted.schema import Column, Schema
 
 MOST_CELLS = 10_000_000
 
@@ -21,6 +22,7 @@ MOST_CELLS = 10_000_000
 class Tuning(TuningConstants, group="counts.plan"):
     """See `sfumato.fitting.tuning`."""
 
+    target_zoom = 0.3  # of the target's share, for where it has its mass
     zoom = 0.03  # share of mu squared for where long columns have their mass, taken from that of the one-way tables
     least_zoom = 2.0**-12  # mu below which it tells nothing
     target_classes = 6  # into which a numeric target is cut
@@ -31,23 +33,38 @@ class Tuning(TuningConstants, group="counts.plan"):
 
 @dataclass(frozen=True)
 class CountsPlan:
-    """The questions in order: target (if numeric), where long columns have their mass, one-way tables, pairs.
+    """The questions in order: target (if numeric; where it has its mass, then its histogram), where other long columns
+    have theirs, one-way tables, pairs.
 
     Each has its mu. `labelled` says whether the classes are few enough for a labeller, `pair_features` whether it looks
     at pairs.
     """
 
-    codes: Mapping[str, Codes]
+    columns: Mapping[str, Column]
     grids: Mapping[str, Grid]
     features: tuple[str, ...]
     target: str | None
     adjacency: Adjacency
+    mu_target_zoom: float | None
     mu_target: float | None
     mu_zoom: float | None
     mu_one_way: float
     mu_pairs: float | None
     labelled: bool
     pair_features: bool
+
+    @cached_property
+    def codes(self) -> Mapping[str, Codes]:
+        """The codes of every column."""
+        shared = {column: codes_of(column) for column in dict.fromkeys(self.columns.values())}
+        return {name: shared[column] for name, column in self.columns.items()}
+
+    def axis(self, name: str, what: str) -> str:
+        """The name of one more axis of a column, which no column has."""
+        axis = f"{name} ({what})"
+        while axis in self.columns:
+            axis += "'"
+        return axis
 
     def to_dict(self) -> dict[str, Any]:
         """See `Plan`. A grid that many columns share is written once."""
@@ -56,6 +73,7 @@ class CountsPlan:
         return {
             "grids": [grid.to_dict() for grid in distinct],
             "grid_of": {name: number[grid] for name, grid in self.grids.items()},
+            "mu_target_zoom": self.mu_target_zoom,
             "mu_target": self.mu_target,
             "mu_zoom": self.mu_zoom,
             "mu_one_way": self.mu_one_way,
@@ -75,7 +93,7 @@ class CountsPlan:
         refuse_too_many_cells(schema, grids)
         if not all(isinstance(fields[name], bool) for name in ("labelled", "pair_features")):
             raise ValueError("the plan does not say whether there is a labeller")
-        return cls(Encoder(schema).columns, grids, schema.features, schema.target, adjacency, **fields)
+        return cls(schema.by_name, grids, schema.features, schema.target, adjacency, **fields)
 
     @classmethod
     def from_shares(
@@ -88,11 +106,12 @@ class CountsPlan:
     ) -> Self:
         """The plan with the mu of `split_shares`; `own` is what a mechanism asks beyond counts."""
         return cls(
-            codes=found.codes,
+            columns=schema.by_name,
             grids=found.grids,
             features=schema.features,
             target=schema.target,
             adjacency=adjacency,
+            mu_target_zoom=mu.get("target zoom"),
             mu_target=mu.get("target"),
             mu_zoom=mu.get("zoom"),
             mu_one_way=mu["one-way"],
@@ -103,10 +122,13 @@ class CountsPlan:
         )
 
 
-def split_shares(budget: Budget, target: float, shares: Mapping[str, float]) -> dict[str, float]:
-    """The mu of every question with a share: that of `target`, then the others in proportion to what is left."""
+def split_shares(budget: Budget, found: "Geometry", target: float, shares: Mapping[str, float]) -> dict[str, float]:
+    """The mu of every question with a share: that of a numeric `target`, then the others in proportion to the rest."""
+    target *= found.numeric
+    closer = Tuning.target_zoom * (found.long_target and _finds_something(budget, target * Tuning.target_zoom))
     left = (1 - target) / sum(shares.values())
-    parts = {"target": target} | {name: share * left for name, share in shares.items()}
+    parts = {"target zoom": target * closer, "target": target * (1 - closer)}
+    parts |= {name: share * left for name, share in shares.items()}
     asked = {name: share for name, share in parts.items() if share > 0}
     return dict(zip(asked, budget.split(list(asked.values())), strict=True))
 
@@ -120,13 +142,18 @@ class Geometry:
     numeric: bool  # the target
     pairs: int
     long: bool  # whether some feature has more values than cells
+    long_target: bool  # whether the target has
     labelled: bool
     pair_features: bool
 
 
 def zoom_share(budget: Budget, found: Geometry) -> float:
     """The share of mu squared for `zoom`; none where the budget is too small to find anything."""
-    return Tuning.zoom * (found.long and budget.mu * math.sqrt(Tuning.zoom) >= Tuning.least_zoom)
+    return Tuning.zoom * (found.long and _finds_something(budget, Tuning.zoom))
+
+
+def _finds_something(budget: Budget, share: float) -> bool:
+    return budget.mu * math.sqrt(share) >= Tuning.least_zoom
 
 
 def geometry_of(schema: Schema) -> Geometry:
@@ -144,6 +171,7 @@ def geometry_of(schema: Schema) -> Geometry:
         numeric=schema.target is not None and isinstance(codes[schema.target], NumericCodec),
         pairs=pairs,
         long=any(is_long(codes[name]) for name in schema.features),
+        long_target=schema.target is not None and is_long(codes[schema.target]),
         labelled=1 < classes <= Tuning.many_classes and 0 < columns * (classes - 1) <= Tuning.most_features,
         pair_features=(columns + pairs) * (classes - 1) <= Tuning.most_features,
     )

@@ -1,5 +1,5 @@
 """The constants of all modules here, which a bundle stores."""
 
-from sfumato.fitting.mechanisms.counts import assembly, grids, merging, one_way, pairs, plan, zoom
+from sfumato.fitting.mechanisms.counts import assembly, grids, merging, one_way, pairs, plan, rates, zoom
 
-COUNTS_TUNING = (plan.Tuning, grids.Tuning, merging.Tuning, assembly.Tuning, one_way.Tuning, pairs.Tuning, zoom.Tuning)
+COUNTS_TUNING = tuple(module.Tuning for module in (plan, grids, merging, assembly, one_way, pairs, rates, zoom))

@@ -49,5 +49,5 @@ def plan_slices(schema: Schema, budget: Budget, adjacency: Adjacency) -> SlicesP
         "pairs": Tuning.pairs * (found.pairs > 0),
         "directions": Tuning.directions * (found.pairs > 0),
     }
-    mu = split_shares(budget, Tuning.target * found.numeric, shares)
+    mu = split_shares(budget, found, Tuning.target, shares)
     return SlicesPlan.from_shares(schema, adjacency, found, mu, mu_directions=mu.get("directions"))

@@ -11,9 +11,7 @@ from typing import Any
 
 from sfumato.errors import RequestError
 from sfumato.fitting.approx_equal import approx_equal
-from sfumato.fitting.mechanisms.counts.one_way import cut_target, measure_one_way
-from sfumato.fitting.mechanisms.counts.pairs import measure_pairs
-from sfumato.fitting.mechanisms.counts.zoom import zoom
+from sfumato.fitting.mechanisms.counts.measure import measure_counts
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.slices.directions import measure_directions
 from sfumato.fitting.mechanisms.slices.plan import SlicesPlan, plan_slices
@@ -55,12 +53,7 @@ def measure_slices(
     curator: CuratorLike, plan: SlicesPlan, progress: Callable[[str], None] = lambda _: None
 ) -> TrainingData:
     """All that is asked: the axes, pairs of axes, random directions."""
-    progress("measuring single-column counts, with noise")
-    classes = cut_target(curator, plan)
-    plan = zoom(curator, plan, classes)
-    one_way = measure_one_way(curator, plan, classes)
-    progress("measuring two-column counts, with noise")
-    pairs = measure_pairs(curator, plan, one_way)
+    plan, one_way, pairs = measure_counts(curator, plan, progress)
     progress("measuring histograms along random directions, with noise")
     along = measure_directions(curator, plan, one_way)
     return TrainingData(plan, one_way, evidence_of(one_way, pairs, along) if one_way.columns else None, pairs)

@@ -52,6 +52,6 @@ def plan_tables(schema: Schema, budget: Budget, adjacency: Adjacency) -> TablesP
         "pairs": Tuning.pairs * (found.pairs > 0),
         **{f"step {t}": Tuning.adapt * adapt / Tuning.steps for t in range(Tuning.steps)},
     }
-    mu = split_shares(budget, Tuning.target * found.numeric, shares)
+    mu = split_shares(budget, found, Tuning.target, shares)
     steps = tuple(mu[name] for name in mu if name.startswith("step"))
     return TablesPlan.from_shares(schema, adjacency, found, mu, mu_steps=steps)

@@ -13,10 +13,10 @@ import numpy as np
 
 from sfumato.errors import RequestError
 from sfumato.fitting.mechanisms.counts.assembly import assemble_mixture
-from sfumato.fitting.mechanisms.counts.one_way import OneWays, cut_target, measure_one_way
-from sfumato.fitting.mechanisms.counts.pairs import PairTables, measure_pairs
+from sfumato.fitting.mechanisms.counts.measure import measure_counts
+from sfumato.fitting.mechanisms.counts.one_way import OneWays
+from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
-from sfumato.fitting.mechanisms.counts.zoom import zoom
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.tables.adaptation import adapt, adapt_again
 from sfumato.fitting.mechanisms.tables.approximation import approximate
@@ -64,12 +64,7 @@ def release_tables(
     After the measurements all is post-processing.
     """
     fit = fit or Fit()
-    progress("measuring single-column counts, with noise")
-    classes = cut_target(curator, plan)
-    plan = zoom(curator, plan, classes)
-    one_way = measure_one_way(curator, plan, classes)
-    progress("measuring two-column counts, with noise")
-    pairs = measure_pairs(curator, plan, one_way)
+    plan, one_way, pairs = measure_counts(curator, plan, progress)
     progress("fitting the model to the noisy counts")
     mixture = _mixture(plan, one_way, pairs, fit)
     progress("measuring corrections to the predictor of the target, with noise")
@@ -83,10 +78,7 @@ def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: F
     which directions they look along depends on the last digits of a fit.
     """
     fit, record = fit or Fit(), Replay(measurements)
-    classes = cut_target(record, plan)
-    plan = zoom(record, plan, classes)
-    one_way = measure_one_way(record, plan, classes)
-    pairs = measure_pairs(record, plan, one_way)
+    plan, one_way, pairs = measure_counts(record, plan)
     mixture = _mixture(plan, one_way, pairs, fit)
     record.must_be_left(plan.mu_steps)
     return attach_labeller(mixture, plan, adapt_again(record.left, one_way, mixture, fit.prior))
@@ -151,10 +143,7 @@ class TablesMechanism(Mechanism):
         """See `Mechanism`."""
         del schema
         record = Replay(measurements)
-        classes = cut_target(record, plan)
-        plan = zoom(record, plan, classes)
-        one_way = measure_one_way(record, plan, classes)
-        pairs = measure_pairs(record, plan, one_way)
+        plan, one_way, pairs = measure_counts(record, plan)
         record.must_be_left(plan.mu_steps)
         evidence = evidence_of(one_way, pairs, None) if one_way.columns else None
         return TrainingData(plan, one_way, evidence, pairs, tuple(record.left))

@@ -50,43 +50,34 @@ def _ends(codes: NumericCodec, pieces: "Pieces", place: IntArray) -> tuple[pa.Ar
     return least.take(pa.array(by_low[last_of_group - counts + 1])), greatest.take(pa.array(by_high[last_of_group]))
 
 
-def _reached(codes: NumericCodec, step: NDArray[np.int32], number: FloatArray) -> FloatArray:
-    """The share of a step's values at or below a number in it: of integers those, of others the one it stands for."""
-    if codes.whole:
-        left, right = codes.ends(step), codes.ends(step + 1)
-        return np.clip((number + 1 - left) / (right - left), 0.0, 1.0)
-    stands_for = codes.read(codes.decode(step, np.full(len(step), 0.5))).values
-    return (stands_for <= number).astype(np.float64)
-
-
 def piece_values(column: str, codes: Codes, pieces: "Pieces") -> tuple[FloatArray, NDArray[np.bool_]]:
     """The mean value of each piece, and whether it has one."""
     if isinstance(codes, NumericCodec):
-        everything = np.arange(codes.size, dtype=np.int32)
-        table = codes.read(codes.decode(everything, np.full(codes.size, 0.5))).values
+        table = np.concatenate((codes.numbers, codes.atoms, [np.nan] * codes.nullable))
     else:
         numbers = codes.values if isinstance(codes, CategoricalCodec) else ()
         if not all(isinstance(number, int | float) for number in numbers):
             raise RequestError(f"the values of column {column!r} are no numbers and have no mean; use marginal")
         table = np.array([float(number) for number in numbers] + [np.nan] * (codes.missing is not None))
-    up_to = np.append(0.0, np.cumsum(np.nan_to_num(table)))
-    value = (up_to[pieces.stops] - up_to[pieces.starts]) / (pieces.stops - pieces.starts)
+    weight = 1.0 if pieces.weights is None else np.diff(pieces.weights.up_to)
+    up_to = np.append(0.0, np.cumsum(weight * np.nan_to_num(table)))
+    value = (up_to[pieces.stops] - up_to[pieces.starts]) / pieces.weigh(pieces.starts, pieces.stops)
     return value, ~np.isnan(table[pieces.starts])
 
 
 def pieces_up_to(codes: NumericCodec, pieces: "Pieces", share: FloatArray, numbers: FloatArray) -> FloatArray:
     """The probability at or below each number, of a column whose pieces have these shares.
 
-    Among the records that have a value. The codes of a piece are alike, and so are the values of a step.
+    Among the records that have a value. A step counts as the value that it is written as.
     """
     known = pieces.starts < codes.steps + len(codes.atoms)
     if share[known].sum() <= 0:
         raise RequestError("no record has a value of this column under this condition; ask for a wider one")
     starts, stops, share = pieces.starts[known], pieces.stops[known], share[known] / share[known].sum()
-    last = np.floor(numbers) if codes.whole else numbers
-    step = codes.steps_of(last)
-    below = step + _reached(codes, step, last)
+    step = codes.steps_of(np.floor(numbers) if codes.whole else numbers)
+    below = step + (codes.read(codes.decode(step, np.full(len(step), 0.5))).values <= numbers)
     atoms_below = codes.steps + np.searchsorted(codes.atoms, numbers, side="right")
     reached = np.where(starts < codes.steps, below[:, None], atoms_below[:, None])
-    up_to: FloatArray = np.clip((reached - starts) / (stops - starts), 0.0, 1.0) @ share
+    before = pieces.weigh(starts, np.clip(reached, starts, stops))
+    up_to: FloatArray = before / pieces.weigh(starts, stops) @ share
     return up_to

@@ -86,9 +86,9 @@ class _Table:
         pieces, cell = fitted.columns[condition.column], self.grids[condition.column].cell_of_code
         mass = np.bincount(cell[pieces.starts], weights=fitted.marginal(condition.column))
         covered = np.zeros_like(mass)
-        for start, stop, place in pieces.parts(condition.runs):
-            share = (stop - start) / (pieces.stops - pieces.starts)[place]
-            covered[cell[start]] += share * fitted.marginal(condition.column)[place]
+        starts, stops, places = np.array(pieces.parts(condition.runs)).reshape(-1, 3).T
+        share = pieces.weigh(starts, stops) / pieces.weigh(pieces.starts, pieces.stops)[places]
+        np.add.at(covered, cell[starts], share * fitted.marginal(condition.column)[places])
         cut = (covered > 0) & (covered < mass * (1 - 1e-9))
         across = float(mass[cut].max(initial=0.0) * covered[cut].sum() / covered.sum())
         spread = float(answer.share @ answer.away**2)
@@ -120,5 +120,9 @@ def _tables(measured: Iterable[Measurement]) -> Iterator[_Table]:
     for item in measured:
         if isinstance(item.statistic, Cells):
             cells = item.statistic
+            grids = {
+                axis: grid for axis, grid in cells.grids.items() if axis not in cells.of and isinstance(grid, Grid)
+            }
             for table, weight in zip(cells.tables, cells.weights or (1.0,) * len(cells.tables), strict=True):
-                yield _Table(table, cells.grids, item.sigma / weight)
+                if set(table) <= set(grids):
+                    yield _Table(table, grids, item.sigma / weight)

@@ -1,6 +1,6 @@
 """A mixture of products over the codes of a table: what the `tables` mechanism releases.
 
-    p(x_1 .. x_d) = sum_k weight_k prod_j theta_kj[cell of x_j], and inside a cell all codes are alike.
+    p(x_1 .. x_d) = sum_k weight_k prod_j theta_kj[cell of x_j] weight_j[x_j] / weight_j of its cell
 
 The target is a column like any other, so conditions and marginals are one and the same sum over components. All of it
 is exact: nothing is sampled unless `sample` is asked. Where there is a labeller, it says what the target is wherever
@@ -20,6 +20,7 @@ from sfumato.errors import RequestError
 from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.logarithms import log_sum
 from sfumato.fitting.models.model import Model, register_model
+from sfumato.fitting.models.table_mixture.code_weights import CodeWeights
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.marginals import marginal_table, piece_values, pieces_up_to
 from sfumato.trusted.arrays import FloatArray, IntArray
@@ -30,6 +31,7 @@ Runs = Sequence[tuple[int, int]]
 
 _MOST = 2.0**100  # of a number that means something
 _BISECTIONS = 64
+_CONTENT = {"kind", "weights", "size", "code_weights", "labeller", "settings"}
 _COMPARED = 2_000  # records of which two models tell the target
 
 
@@ -39,7 +41,7 @@ class Pieces:
 
     Piece i holds the codes starts[i] up to stops[i] and has probability theta[k, i] in component k. Pieces of the same
     group were measured as one; `noise` is the standard deviation that the measurement's noise gives the group's
-    probability.
+    probability. Inside a piece codes are as likely as their weights, or alike where there are none.
     """
 
     starts: IntArray
@@ -47,6 +49,7 @@ class Pieces:
     groups: IntArray
     noise: FloatArray
     theta: FloatArray
+    weights: CodeWeights | None = None
 
     def __post_init__(self) -> None:
         count, falling = (
@@ -68,7 +71,20 @@ class Pieces:
         """The probability of each code in every component (rows x components); 0 outside the pieces."""
         piece = np.searchsorted(self.starts, codes, side="right") - 1
         inside = (piece >= 0) & (codes < self.stops[piece])
-        return (self.theta / (self.stops - self.starts))[:, piece].T * inside[:, None]
+        weight = inside * (1.0 if self.weights is None else self.weights.of(codes))
+        return (self.theta / self.weigh(self.starts, self.stops))[:, piece].T * weight[:, None]
+
+    def weigh(self, starts: IntArray, stops: IntArray) -> FloatArray:
+        """The weight of runs of codes."""
+        if self.weights is None:
+            return (stops - starts).astype(np.float64)
+        return self.weights.up_to[stops] - self.weights.up_to[starts]
+
+    def draw(self, piece: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
+        """A code of each of these pieces."""
+        starts, stops = self.starts[piece], self.stops[piece]
+        drawn = rng.integers(starts, stops) if self.weights is None else self.weights.draw(starts, stops, rng)
+        return drawn.astype(np.int32)
 
     def parts(self, runs: Runs) -> list[tuple[int, int, int]]:
         """What the runs, which go up, have in common with each piece: start, stop and number of the piece."""
@@ -87,12 +103,13 @@ class Pieces:
         if not parts:
             return np.zeros(len(self.theta)), None
         starts, stops, places = np.array(sorted(parts)).T
-        theta = self.theta[:, places] * ((stops - starts) / (self.stops - self.starts)[places])
+        weight = self.weigh(starts, stops)
+        theta = self.theta[:, places] * (weight / self.weigh(self.starts, self.stops)[places])
         mass = theta.sum(axis=1)
         # a component that gives the runs no probability gets weight 0; it still needs some distribution
-        given = np.where(mass[:, None] > 0, theta, stops - starts)
+        given = np.where(mass[:, None] > 0, theta, weight)
         given /= given.sum(axis=1, keepdims=True)
-        return mass, Pieces(starts, stops, self.groups[places], self.noise[places], given)
+        return mass, Pieces(starts, stops, self.groups[places], self.noise[places], given, self.weights)
 
 
 @register_model
@@ -151,7 +168,7 @@ class TableMixture(Model):
             up_to = np.cumsum(theta)
             draws = _spread(bounds[k + 1] - bounds[k], rng) * up_to[-1]
             piece[bounds[k] : bounds[k + 1]] = np.searchsorted(up_to, draws, side="right").clip(max=len(theta) - 1)
-        return rng.integers(pieces.starts[piece], pieces.stops[piece]).astype(np.int32)
+        return pieces.draw(piece, rng)
 
     def log_joint(self, batch: Batch) -> FloatArray:
         """log of weight times probability of each record's codes in every component.
@@ -285,6 +302,8 @@ class TableMixture(Model):
             for part in ("starts", "stops", "groups")
         ):
             return 1.0
+        if not all(_weigh_alike(pieces, other.columns[name]) for name, pieces in self.columns.items()):
+            return 1.0
         names = list(self.columns)
         pairs = [(first, second) for first, second in zip(names, names[1:] + names[:1], strict=True)]
         apart = [np.abs(self.pair(*pair) - other.pair(*pair)).sum() / 2 for pair in pairs]
@@ -313,6 +332,9 @@ class TableMixture(Model):
             "kind": self.kind,
             "weights": self.weights.tolist(),
             "size": self.size,
+            "code_weights": {
+                name: pieces.weights.to_dict() for name, pieces in self.columns.items() if pieces.weights is not None
+            },
             "labeller": None if self.labeller is None else self.labeller.to_dict(),
             "settings": dict(self.settings),
         }
@@ -330,7 +352,7 @@ class TableMixture(Model):
     @classmethod
     def from_parts(cls, content: Mapping[str, Any], table: pa.Table, columns: Mapping[str, Codes]) -> "TableMixture":
         """See `Model`."""
-        if content["kind"] != cls.kind or set(content) - {"labeller", "settings"} != {"kind", "weights", "size"}:
+        if content["kind"] != cls.kind or set(content) != _CONTENT:
             raise ValueError(f"a model of kind {content['kind']!r} is not known to this version; update sfumato")
         weights = np.array(content["weights"], dtype=np.float64)
         if not table.schema.equals(_layout(len(weights))):
@@ -338,13 +360,14 @@ class TableMixture(Model):
         column = np.array(table.column("column").to_pylist())
         theta = table.column("theta").combine_chunks().flatten().to_numpy().reshape(-1, len(weights))
         plain = {key: table.column(key).to_numpy() for key in ("start", "stop", "group", "noise")}
+        weighed = {name: CodeWeights.from_dict(one, columns[name]) for name, one in content["code_weights"].items()}
         pieces = {}
         for name in dict.fromkeys(column.tolist()):
             at = column == name
             start, stop, group, noise = (part[at] for part in plain.values())
-            pieces[name] = Pieces(start, stop, group, noise, theta[at].T)
-        labeller = None if content.get("labeller") is None else Labeller.from_dict(content["labeller"])
-        model = cls(weights, pieces, float(content["size"]), labeller, content.get("settings", {}))
+            pieces[name] = Pieces(start, stop, group, noise, theta[at].T, weighed.get(name))
+        labeller = None if content["labeller"] is None else Labeller.from_dict(content["labeller"])
+        model = cls(weights, pieces, float(content["size"]), labeller, content["settings"])
         model._must_fit(columns)
         return model
 
@@ -360,6 +383,14 @@ def _measured(column: str, codes: Codes) -> NumericCodec:
     if not isinstance(codes, NumericCodec):
         raise RequestError(f"the values of column {column!r} have no order; use marginal")
     return codes
+
+
+def _weigh_alike(one: Pieces, other: Pieces) -> bool:
+    """Whether two columns have the same weights inside their pieces, but for last digits."""
+    if one.weights is None or other.weights is None:
+        return one.weights is other.weights
+    same = np.array_equal(one.weights.starts, other.weights.starts)
+    return same and bool(np.allclose(one.weights.rates, other.weights.rates, rtol=1e-6))
 
 
 def _spread(count: int, rng: np.random.Generator) -> FloatArray:

@@ -1,0 +1,75 @@
+"""How much each code of a piece weighs: a piece is wider than what can be counted, and its values are not alike.
+
+Values of one kind (see `sfumato.trusted.encoding.kinds`) in one region of a column weigh the same: multiples of ten
+may be likelier than their neighbours, and Sundays rarer.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.trusted.arrays import FloatArray, IntArray
+from sfumato.trusted.encoding import Codes, NumericCodec
+from sfumato.trusted.encoding.kinds import kinds_of
+
+_KEPT = 32
+
+
+@dataclass(frozen=True, eq=False)
+class CodeWeights:
+    """The weight of a code: rates[region, kind].
+
+    Region r begins at code starts[r]. Only weights within a piece count, each relative to the others.
+    """
+
+    codes: NumericCodec
+    starts: IntArray
+    rates: FloatArray
+
+    def __post_init__(self) -> None:
+        rising = len(self.starts) > 0 and self.starts[0] == 0 and (np.diff(self.starts) > 0).all()
+        if not rising or self.starts[-1] >= self.codes.size:
+            raise ValueError("the regions of a column must begin with its first code and rise")
+        if self.rates.shape != (len(self.starts), kinds_of(self.codes).size):
+            raise ValueError("the weights of a column need a number for each region and kind")
+        if not (np.isfinite(self.rates) & (self.rates > 0)).all():
+            raise ValueError("the weights of a column must be numbers above 0")
+
+    def of(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
+        """The weight of each code."""
+        region = np.searchsorted(self.starts, codes, side="right") - 1
+        weight: FloatArray = self.rates[region, kinds_of(self.codes).of_code[codes]]
+        return weight
+
+    @property
+    def up_to(self) -> FloatArray:
+        """The weight of all codes below each, and at the end of all."""
+        return _summed(self)
+
+    def draw(self, starts: IntArray, stops: IntArray, rng: np.random.Generator) -> IntArray:
+        """A code of each run, by their weights."""
+        up_to = self.up_to
+        low, high = up_to[starts], up_to[stops]
+        codes = np.searchsorted(up_to, low + rng.random(len(starts)) * (high - low), side="right") - 1
+        return np.clip(codes, starts, stops - 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists."""
+        return {"starts": self.starts.tolist(), "rates": self.rates.tolist()}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any], codes: Codes) -> "CodeWeights":
+        """The weights that `to_dict` wrote, of a column with these codes."""
+        if not isinstance(codes, NumericCodec) or set(content) != {"starts", "rates"}:
+            raise ValueError("only a column on a scale has weights, of regions and kinds")
+        return cls(codes, np.array(content["starts"], dtype=np.int64), np.array(content["rates"], dtype=np.float64))
+
+
+@lru_cache(maxsize=_KEPT)
+def _summed(weights: CodeWeights) -> FloatArray:
+    """See `CodeWeights.up_to`. 8 MB for a long column, so that only some are kept."""
+    every = weights.of(np.arange(weights.codes.size))
+    return np.append(0.0, np.cumsum(every / every.mean()))
