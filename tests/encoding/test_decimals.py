@@ -25,7 +25,7 @@ COLUMNS = {
 
 
 def codec(**column):
-    schema = Schema.from_dict({"sfumato": 1, "name": "t", "columns": [{"name": "x", "type": "number", **column}]})
+    schema = Schema.from_dict({"sfumato": 1, "name": "t", "columns": [{"name": "x", "type": "number"} | column]})
     return codes_of(schema.columns[0])
 
 
@@ -74,3 +74,19 @@ def test_round_values_come_back_as_they_were(value):
     codes = codec(bounds=[-150, 17000])
     there = codes.encode(codes.write(np.array([value]), np.array([False])))
     assert codes.decode(there, np.array([0.9]))[0].as_py() == value
+
+
+MORE = {
+    "integers": {"type": "integer", "bounds": [-7, 50_000_000]},
+    "integers by logarithm": {"type": "integer", "bounds": [0, 50_000_000], "scale": "log"},
+    "days": {"type": "date", "bounds": ["1900-01-01", "2030-12-31"]},
+    "moments": {"type": "datetime", "bounds": ["2001-01-01T00:00:00", "2030-12-31T23:59:59"]},
+}
+
+
+@pytest.mark.parametrize("column", (COLUMNS | MORE).values(), ids=COLUMNS | MORE)
+def test_all_steps_at_once_are_written_as_one_by_one(column):
+    codes = codec(**column)
+    step = np.random.default_rng(0).integers(0, codes.steps, 5_000).astype(np.int32)
+    written = codes.read(codes.decode(step, np.full(len(step), 0.5))).values
+    assert np.array_equal(codes.numbers[step], written)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from sfumato.trusted.adjacency import Adjacency
-from sfumato.trusted.feature_maps import Grid
+from sfumato.trusted.feature_maps import Grid, KindGrid
+from sfumato.trusted.schema import IntegerColumn
 from sfumato.trusted.statistics import Cells, Slices, Stacked
 from tests.statistics.hunting import holds
 
+SCALE = IntegerColumn(name="b", type="integer", bounds=(0, 999))
 CODES = {"a": 5, "b": 1000, "c": 3, "label": 4}
 GRIDS = {name: Grid.of_cells(np.arange(size) * min(size, 7) // size) for name, size in CODES.items()}
 MERGED = {**GRIDS, "b": Grid.of_cells(np.arange(1000) % 13 // 5)}
@@ -30,6 +32,13 @@ STATISTICS = {
     "one-way": ONE_WAY,
     "pairs": PAIRS,
     "weighted pairs": Cells(PAIRS.tables, MERGED, "label", (1.0, 0.3, 2.5)),
+    "several axes of a column": Cells(
+        (("b",), ("b narrow",), ("b kinds", "label"), ("b narrow", "b kinds"), ("other label", "a")),
+        {**GRIDS, "b narrow": MERGED["b"], "b kinds": KindGrid(SCALE), "other label": GRIDS["label"]},
+        "label",
+        (1.0, 1.0, 0.7, 0.125, 0.5),
+        {"b narrow": "b", "b kinds": "b", "other label": "label"},
+    ),
     "single": Cells((("label",),), GRIDS, "label"),
     "stack": Stacked((ONE_WAY, PAIRS), (1.0, 0.25)),
     "stack of stacks": Stacked((Stacked((PAIRS,), (3.0,)), ONE_WAY), (0.5, 2.0)),
@@ -60,3 +69,10 @@ def test_tables_without_the_label_do_not_see_it():
     features = Cells((("a",), ("b", "c")), GRIDS, "label")
     assert features.sensitivity(Adjacency.LABEL) == 0
     assert features.sensitivity(Adjacency.REPLACE) == 2
+
+
+def test_an_axis_of_the_label_by_another_name_sees_it():
+    hidden = Cells((("innocent", "a"),), {**GRIDS, "innocent": GRIDS["label"]}, "label", None, {"innocent": "label"})
+    assert hidden.sensitivity(Adjacency.LABEL) == pytest.approx(np.sqrt(2))
+    unseen = dataclasses.replace(hidden, label="c")  # the fault: an axis that nobody takes for the label
+    assert not holds(unseen, Adjacency.LABEL, CODES, "label", tries=50)[0]

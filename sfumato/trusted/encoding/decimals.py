@@ -61,3 +61,20 @@ def roundest_between(left: FloatArray, right: FloatArray, units: Sequence[Unit] 
         hit = (left[where] <= number) & (number < right[where])
         found[where[hit]], open_[where[hit]] = number[hit], False
     return found
+
+
+def roundest_of_steps(ends: FloatArray, units: Sequence[Unit] | None = None) -> FloatArray:
+    """The same for the intervals between rising ends, sooner where they are many: each multiple is looked up once."""
+    span, found = float(ends[-1] - ends[0]), np.full(len(ends) - 1, np.nan)
+    largest = float(np.abs(ends[[0, -1]]).max())
+    chain = units or units_between(span / len(found), max(largest, span))
+    for unit in [unit for unit in chain if size_of(unit) * len(found) >= span]:
+        first, last = multiples_of(ends[[0, -1]], unit)
+        number = at_multiple(np.arange(np.ceil(first - _NEAR), last + 1), unit)
+        number = number[(ends[0] <= number) & (number < ends[-1])][::-1]  # of several in an interval the first is kept
+        found[np.searchsorted(ends, number, side="right") - 1] = number
+    if ends[0] <= 0 < ends[-1]:
+        found[np.searchsorted(ends, 0.0, side="right") - 1] = 0.0
+    left = np.flatnonzero(np.isnan(found))
+    found[left] = roundest_between(ends[left], ends[left + 1], units)
+    return found

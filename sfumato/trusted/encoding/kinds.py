@@ -83,9 +83,11 @@ def _units(codes: NumericCodec) -> tuple[Unit, ...]:
 def _levels(number: FloatArray, units: tuple[Unit, ...]) -> IntArray:
     """Of how many units of the chain each number is a multiple, the coarsest deciding."""
     level = np.zeros(len(number), dtype=np.int64)
-    for place, unit in enumerate(units, start=1):
-        count = np.rint(multiples_of(number, unit))
-        level[np.abs(at_multiple(count, unit) - number) <= _NEAR * size_of(unit)] = place
+    left = np.arange(len(number))
+    for place, unit in enumerate(units, start=1):  # a multiple of a unit is one of all finer ones
+        there = number[left]
+        left = left[np.abs(at_multiple(np.rint(multiples_of(there, unit)), unit) - there) <= _NEAR * size_of(unit)]
+        level[left] = place
     return level
 
 

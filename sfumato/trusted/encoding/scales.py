@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.trusted.arrays import CodeArray, FloatArray
 from sfumato.trusted.encoding import reading
 from sfumato.trusted.encoding.code_arrays import Limits, encode_array, one, put
-from sfumato.trusted.encoding.decimals import MOMENTS, Unit, roundest_between
+from sfumato.trusted.encoding.decimals import MOMENTS, Unit, roundest_between, roundest_of_steps
 from sfumato.trusted.encoding.scratch import scratch_array
 from sfumato.trusted.schema import Column
 
@@ -367,8 +367,13 @@ class NumericCodec:
 
     @property
     def numbers(self) -> FloatArray:
-        """The number that each step is written as."""
-        return self.read(self.decode(np.arange(self.steps, dtype=np.int32), np.full(self.steps, 0.5))).values
+        """The number that each step is written as; its middle, where the roundest is another code's."""
+        steps = np.arange(self.steps, dtype=np.int32)
+        ends = self.ends(np.arange(self.steps + 1))
+        if self.exact:
+            return ends[:-1]
+        number = roundest_of_steps(ends, self.chain)
+        return np.where(self._of_numbers(number.copy()) == steps, number, (ends[:-1] + ends[1:]) / 2)
 
     def width(self, codes: CodeArray) -> FloatArray:
         """See `Codes`."""

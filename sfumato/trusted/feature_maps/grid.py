@@ -20,6 +20,7 @@ _PAGE = 7  # bits of a code that count within a page
 
 MOST_CODES = 2**31 - 1
 _PLAIN = 1_024  # numbers that are written one by one
+_MOST_RUNS = 1 << 20
 
 
 class CellMap(Protocol):
@@ -157,11 +158,11 @@ def _stretches(numbers: Sequence[int]) -> list[Any]:
 
 
 def _spelt_out(content: Sequence[Any]) -> tuple[int, ...]:
-    """The numbers that `_stretches` wrote."""
+    """The numbers that `_stretches` wrote; no more than a grid may have."""
     if not any(isinstance(one, list) for one in content):
         return tuple(content)
-    if min(count for _, _, count in content) < 1:
-        raise ValueError("a stretch of a grid has no number")
+    if sum(count for _, _, count in content) > _MOST_RUNS or min(count for _, _, count in content) < 1:
+        raise ValueError("a grid has too many runs, or a stretch without any")
     return tuple(itertools.chain(*(range(first, first + step * count, step) for first, step, count in content)))
 
 

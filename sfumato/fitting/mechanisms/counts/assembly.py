@@ -18,11 +18,10 @@ from sfumato.trusted.feature_maps import Grid
 class Tuning(TuningConstants, group="counts.assembly"):
     """See `sfumato.fitting.tuning`."""
 
-    faint = 3.0  # deviations of the noise below which a group of a long column may count as empty
-    thin = 0.1  # of the density around the records below, under which it does
-    typical = 0.25  # of the records lie where density is lower
-    least_share = 1e-4  # of its probability that it keeps: nothing that the schema allows is ever excluded
-    least_left = 0.5  # of a component that the other groups must hold
+    seen = 2.0  # deviations of their noise that the cells of a tail must hold together to count
+    seen_alone = 3.0  # that one of them must hold
+    least_share = 1e-4  # of its probability that any cell keeps: nothing that the schema allows is ever excluded
+    least_left = 0.5  # of a component that the other cells must hold
 
 
 def assemble_mixture(
@@ -38,11 +37,10 @@ def assemble_mixture(
     columns = {}
     for (name, column), theta in zip(one_way.columns.items(), thetas, strict=True):
         noise = np.sqrt(column.variance * classes.count) / size
+        cells = theta[:, column.groups] * column.inside
         if is_long(plan.codes[name]):
-            theta = _calm_faint(theta, column)
-        columns[name] = _pieces(
-            column.grid, column.groups, noise, theta[:, column.groups] * column.inside, column.weights
-        )
+            cells = _without_unseen_tails(cells, column)
+        columns[name] = _pieces(column.grid, column.groups, noise, cells, column.weights)
     if plan.target is not None:
         noise = np.full(classes.count, one_way.deviation / size)
         theta = np.where(classes.groups == owner[:, None], classes.inside, 0.0)
@@ -51,25 +49,30 @@ def assemble_mixture(
     return TableMixture(weights, ordered, size, settings=settings)
 
 
-def _calm_faint(theta: FloatArray, column: OneWay) -> FloatArray:
-    """The distribution with no more in all faint groups together than was measured in them together.
+def _without_unseen_tails(theta: FloatArray, column: OneWay) -> FloatArray:
+    """The distribution over the cells of a column with next to nothing in tails where only noise was seen.
 
-    Noise in groups that hold next to nothing is positive in some and negative in others; a probability cannot be
-    negative, so that the groups together would hold too much. Where bounds are wide they reach far from all values, and
-    a few records of noise would move every mean. Their sum is known better: it is kept.
+    Noise in cells that hold nothing is positive in some and negative in others; a probability cannot be negative, so
+    that the cells together would hold too much. Where bounds are wide they reach far from all values, and a few records
+    of noise would move every mean.
     """
-    held, ordered = column.grouped.sum(axis=1), np.arange(len(column.grouped)) < column.ordered
-    unsure = held < Tuning.faint * np.sqrt(column.variance * column.grouped.shape[1])
-    mass = np.where(ordered, held.clip(0), 0.0)
-    density = mass / column.widths
-    thinnest = np.argsort(density)
-    quarter = np.searchsorted(np.cumsum(mass[thinnest]), Tuning.typical * mass.sum())
-    typical = density[thinnest[min(quarter, len(density) - 1)]]
-    faint = ordered & unsure & (density < Tuning.thin * typical)
-    share = float(np.clip(held[faint].sum() / max(float(mass[faint].sum()), 1.0), Tuning.least_share, 1.0))
-    kept = np.where(faint, share * theta, theta)
+    ordered = column.groups < column.ordered
+    counts, sigma = column.counts.sum(axis=1)[ordered], column.sigma * np.sqrt(column.counts.shape[1])
+    below, above = unseen_tail(counts, sigma), unseen_tail(counts[::-1], sigma)
+    if below + above >= len(counts):
+        return theta
+    share = np.ones(len(ordered))
+    share[np.flatnonzero(ordered)[:below]] = share[np.flatnonzero(ordered)[len(counts) - above :]] = Tuning.least_share
+    kept = theta * share
     left = kept.sum(axis=1, keepdims=True)
     return np.where(left > Tuning.least_left, kept / np.maximum(left, Tuning.least_left), theta)
+
+
+def unseen_tail(counts: FloatArray, sigma: float) -> int:
+    """How many cells from the first on hold nothing that their noise does not explain, alone or with those before."""
+    together = Tuning.seen * sigma * np.sqrt(np.arange(1, len(counts) + 1))
+    seen = (np.cumsum(counts) >= together) | (counts >= Tuning.seen_alone * sigma)
+    return int(np.argmax(np.append(seen, True)))
 
 
 def _pieces(grid: Grid, groups: IntArray, noise: FloatArray, theta: FloatArray, weights: CodeWeights | None) -> Pieces:

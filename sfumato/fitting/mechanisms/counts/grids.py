@@ -43,7 +43,7 @@ def grid_of_cuts(codes: NumericCodec, cuts: Iterable[int]) -> Grid:
     starts = sorted({0, *cuts, *(step for step in places.values() if step < bound)})
     runs: list[range] = []
     for start, stop in itertools.pairwise([*starts, codes.steps]):
-        runs += [range(code, code + 1) for code, step in places.items() if step == start]
+        runs += [range(code, code + 1) for code, step in places.items() if step == start < bound]
         runs.append(range(start, stop))
     runs += [range(code, code + 1) for code, step in places.items() if step == bound]
     runs += [range(codes.missing, codes.missing + 1)] if codes.missing is not None else []

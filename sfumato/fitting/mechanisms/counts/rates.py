@@ -21,7 +21,6 @@ class Tuning(TuningConstants, group="counts.rates"):
     all_off = 1.5  # of the sum of all finer levels
     unsure = 0.12  # noise of a level, as a share of the values, above which no unit is believed
     apart = 2.5  # deviations by which a kind is more or less frequent than its neighbours
-    rounds = 3  # in which the kinds that are apart are found
     least = 1e-6  # of the typical weight of a code that any code has: nothing that the schema allows is ever excluded
 
 
@@ -59,19 +58,20 @@ def rates_of(seen: FloatArray, sigma: float, expected: FloatArray, possible: Boo
     seen, expected   of each kind, the latter but for a common factor
     possible         whether the kind occurs at all
 
-    The factor is found from the kinds that are not apart: those whose count noise and sampling explain. They get 1, the
-    others what was measured, and the impossible ones 0.
+    The factor is found from the kinds that are not apart: those whose count noise and sampling explain, once the one
+    that is furthest off has been set apart, and so on. They get 1, the others what was measured, and the impossible
+    ones 0.
     """
     asked = possible & (expected > 0)
     apart = np.zeros(len(seen), dtype=bool)
     factor = 0.0
-    for _ in range(int(Tuning.rounds)):
-        usual = asked & ~apart
-        if not usual.any():
-            break
+    while (usual := asked & ~apart).any():
         factor = max(float(seen[usual].sum()), 0.0) / float(expected[usual].sum())
         even = factor * expected
-        apart = asked & (np.abs(seen - even) > Tuning.apart * np.sqrt(sigma**2 + even))
+        away = np.where(usual, np.abs(seen - even) / np.sqrt(sigma**2 + even), 0.0)
+        if away.max() <= Tuning.apart or usual.sum() == 1:
+            break
+        apart[away.argmax()] = True
     if factor <= 0:  # no usual kind holds anything
         held = np.where(asked, np.maximum(seen, 0.0) / np.where(asked, expected, 1.0), 0.0)
         return held if held.any() else possible.astype(np.float64)

@@ -53,6 +53,9 @@ class Tuning(TuningConstants, group="counts.zoom"):
     heap_deviations = 3.0  # by which a narrow cell stands out
     heap_chance = 0.2  # of a false heap in one broad cell
     heap_share = 0.002  # of the records that a heap holds at least
+    tail = 0.01  # share of the records that a tail holds at most
+    tail_sure = 1.5  # noise deviations that it may hold as well
+    tail_growth = 1.5  # of the distances from the middle at which cells of a tail begin
     regions = 8  # of a column, in each of which kinds are counted
 
 
@@ -212,6 +215,7 @@ def _cut(look: Look, possible: IntArray, alone: list[int]) -> tuple[Grid, dict[i
     heavy = max(Tuning.heavy * size, Tuning.sure * look.broad.sigma)
     runs, held = _runs(look)
     cuts = {runs[run][0] for run in begin_light_runs(held, look.broad.sigma, Tuning.light * size)}
+    cuts = _with_tails(look, cuts, runs, held)
     heaps: dict[int, float] = {}
     for (start, stop), mass in zip(runs, held.tolist(), strict=True):
         if mass > heavy:
@@ -248,6 +252,40 @@ def begin_light_runs(counts: FloatArray, sigma: float, most: float) -> list[int]
             first.append(cell)
             total, cells = count, 1
     return first
+
+
+def _with_tails(look: Look, cuts: set[int], runs: list[tuple[int, int]], held: FloatArray) -> set[int]:
+    """The cuts, but in either tail no nearer to each other than a share of their distance from the middle.
+
+    A tail holds few records and reaches far. Each cell of it adds its noise times its distance to every mean, so they
+    are as few as they can be without hiding how the tail falls.
+    """
+    codes = look.codes
+    low = _tail_length(held, look.broad.sigma, look.size)
+    high = len(runs) - _tail_length(held[::-1], look.broad.sigma, look.size)
+    if low >= high:
+        return cuts
+    within = np.cumsum(held[low:high])
+    half = low + int(np.argmax(within >= within[-1] / 2))
+    first, middle, last = codes.ends(np.array([runs[low][0], runs[half][0], runs[high - 1][1]])).tolist()
+    below = middle - _growing(middle - first, middle - codes.low)
+    above = middle + _growing(last - middle, codes.high - middle)
+    kept = {cut for cut in cuts if runs[low][0] <= cut <= runs[high - 1][1]}
+    return {0} | kept | set(codes.steps_of(np.append(below, above)).tolist())
+
+
+def _growing(first: float, last: float) -> FloatArray:
+    """Distances from the first on, each a share larger than the one before, up to the last."""
+    if not 0 < first < last:
+        return np.zeros(0)
+    times = np.arange(math.ceil(math.log(last / first) / math.log(Tuning.tail_growth)), dtype=np.float64)
+    return first * np.power(Tuning.tail_growth, times)
+
+
+def _tail_length(held: FloatArray, sigma: float, size: float) -> int:
+    """How many cells from the first on hold no more than a tail together, as far as noise can tell."""
+    most = np.maximum(Tuning.tail * size, Tuning.tail_sure * sigma * np.sqrt(np.arange(1, len(held) + 1)))
+    return int(np.argmax(np.append(np.cumsum(held) > most, True)))
 
 
 def _even_cuts(possible: IntArray, start: int, stop: int, wanted: int) -> set[int]:
@@ -298,7 +336,13 @@ def _regions(look: Look, apart: set[int]) -> Grid:
     codes = look.codes
     runs, held = _runs(look)
     starts = region_starts([stop for _, stop in runs], held, Tuning.regions, codes.steps)
-    region = np.full(codes.size, len(starts), dtype=np.int64)
-    region[: codes.steps] = np.searchsorted(starts, np.arange(codes.steps), side="right") - 1
-    region[sorted(apart)] = len(starts)
-    return Grid.of_cells(np.unique(region, return_inverse=True)[1])
+    edges = sorted({*starts, *apart, *(step + 1 for step in apart), codes.steps} - {codes.steps + 1})
+    region = np.searchsorted(starts, edges, side="right") - 1
+    region[[edge in apart or edge == codes.steps for edge in edges]] = len(starts)
+    if codes.size == codes.steps:
+        edges, region = edges[:-1], region[:-1]
+    first = np.flatnonzero(np.diff(region, prepend=-1))
+    there = np.unique(region)
+    return Grid(
+        tuple(np.array(edges)[first].tolist()), tuple(np.searchsorted(there, region[first]).tolist()), codes.size
+    )

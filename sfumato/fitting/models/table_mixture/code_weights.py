@@ -71,5 +71,4 @@ class CodeWeights:
 @lru_cache(maxsize=_KEPT)
 def _summed(weights: CodeWeights) -> FloatArray:
     """See `CodeWeights.up_to`. 8 MB for a long column, so that only some are kept."""
-    every = weights.of(np.arange(weights.codes.size))
-    return np.append(0.0, np.cumsum(every / every.mean()))
+    return np.append(0.0, np.cumsum(weights.of(np.arange(weights.codes.size))))

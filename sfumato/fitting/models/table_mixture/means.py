@@ -1,5 +1,6 @@
 """The mean of a column over a condition, with an interval for what the release blurs."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,10 @@ from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.statistics import Cells
 
 _BAND = 1.96  # standard deviations to either side of a 95 % interval
+_UNSEEN = 0.01  # of its noise below which the probability of a piece counts as nothing
+_OF_UNSEEN = (
+    0.6  # of their noise that such pieces add: values far out are rare, so nothing is a better guess than noise
+)
 
 
 def estimate_mean(
@@ -24,8 +29,9 @@ def estimate_mean(
     """The mean of a column over a condition, over the records that have a value.
 
     The interval is that of the tables behind the answer: each conditioned column together with the asked one was
-    counted in some table, and adding up its noisy cells gives the mean with a known variance. To it comes what cells
-    are too wide to show (see `_Table.blur`). Where no table holds both columns, the interval is the whole range.
+    counted in some table, and adding up its noisy cells gives the mean with a known variance. How values lie inside
+    such a cell follows from the finest table of the column, whose noise is added, and so is what cells are too wide to
+    show (see `_Table.blur`). Where no table holds both columns, the interval is the whole range.
     """
     model = fitted.condition(given)
     pieces, share = model.columns[column], model.marginal(column)
@@ -34,7 +40,8 @@ def estimate_mean(
         raise RequestError(f"no record has a value of column {column!r} under this condition; ask for a wider one")
     share = np.where(known, share, 0.0) / share[known].sum()
     mean = float(share @ value)
-    answer = _Answer(fitted, column, pieces.starts, share, value - mean, model.size)
+    unseen = share < _UNSEEN * pieces.noise
+    answer = _Answer(fitted, column, pieces.starts, share, value - mean, np.where(unseen, _OF_UNSEEN, 1.0), model.size)
     deviation = _deviation(answer, measured, [condition for condition in given if condition.column != column])
     low, high = float(value[known].min()), float(value[known].max())
     if deviation is not None:
@@ -44,13 +51,17 @@ def estimate_mean(
 
 @dataclass(frozen=True, eq=False)
 class _Answer:
-    """A column under a condition: its pieces, their probability, how far their value is from the mean."""
+    """A column under a condition: its pieces, their probability, how far their value is from the mean.
+
+    counts   how much of its noise each piece adds
+    """
 
     fitted: TableMixture
     column: str
     starts: IntArray
     share: FloatArray
     away: FloatArray
+    counts: FloatArray
     size: float
 
 
@@ -71,8 +82,21 @@ class _Table:
             runs = asked[name].runs if name in asked else ((0, grid.codes),)
             together *= len(np.unique(np.concatenate([grid.cell_of_code[start:stop] for start, stop in runs])))
         typical, _ = self._cells(answer)
-        noise = float((typical**2).sum()) * together * (self.sigma / answer.size) ** 2
+        cell, counts = self.grids[answer.column].cell_of_code[answer.starts], np.zeros(len(typical))
+        np.maximum.at(counts, cell, answer.counts)
+        noise = float(((typical * counts) ** 2).sum()) * together * (self.sigma / answer.size) ** 2
         return noise + sum(self.blur(answer, asked[name]) for name in self.names if name in asked)
+
+    def inside(self, answer: _Answer, finest: "_Table") -> float:
+        """The variance that the noise of the finest table gives how values lie inside this table's cells."""
+        cell = self.grids[answer.column].cell_of_code[answer.starts]
+        typical, _ = self._cells(answer)
+        apart = (answer.away - typical[cell]) * answer.counts
+        return float((apart**2).sum()) * (finest.sigma_of(answer.column) / answer.fitted.size) ** 2
+
+    def sigma_of(self, column: str) -> float:
+        """The noise of a column's counts, all others added up."""
+        return self.sigma * math.sqrt(math.prod(self.grids[name].size for name in set(self.names) - {column}))
 
     def blur(self, answer: _Answer, condition: Condition) -> float:
         """A rule of thumb for what the width of cells hides, as a variance.
@@ -106,10 +130,17 @@ class _Table:
 def _deviation(answer: _Answer, measured: Iterable[Measurement], given: Sequence[Condition]) -> float | None:
     """The standard deviation of a mean by the tables behind it; None: no table is behind it."""
     tables = list(_tables(measured))
+    pieces = len(answer.fitted.columns[answer.column].starts)
+    fine = [table for table in tables if answer.column in table.names and table.grids[answer.column].size >= pieces]
+    finest = min(fine, key=lambda table: table.sigma_of(answer.column))
     wanted = [{answer.column, condition.column} for condition in given] or [{answer.column}]
     variances = []
     for names in wanted:
-        found = [table.variance(answer, given) for table in tables if names <= set(table.names)]
+        found = [
+            table.variance(answer, given) + table.inside(answer, finest)
+            for table in tables
+            if names <= set(table.names)
+        ]
         if not found:
             return None
         variances.append(min(found))
