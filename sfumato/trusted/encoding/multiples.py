@@ -1,0 +1,107 @@
+"""Values that are multiples of a step, counted in steps: 37.3 in tenths is 373.
+
+A step is multiple / 10**decimals, both whole, so that each of its multiples is the quotient of two floats that are
+exact: the float64 nearest to the decimal, 37.3 and never 37.300000000000004.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.trusted.arrays import BoolArray, FloatArray
+from sfumato.trusted.encoding import reading
+from sfumato.trusted.schema.steps import decimals_of
+
+_MOST_POWERS = 17
+
+
+class Step(NamedTuple):
+    """The distance between two values, multiple / 10**decimals.
+
+    Formal guarantees
+        `counts` is IEEE arithmetic on each value alone: a product with a power of ten, then a quotient. Both are
+        monotone. The schema sees to it that bounds are below 2**50 units of the last decimal, so that a count that
+        `numbers` writes is less than half a step from where `counts` finds it, and rounding leads back to it.
+    """
+
+    multiple: int
+    decimals: int
+
+    @classmethod
+    def of(cls, spacing: Fraction) -> "Step":
+        """The step that a schema names."""
+        decimals = decimals_of(spacing)
+        return cls(int(spacing * 10**decimals), decimals)
+
+    @property
+    def size(self) -> float:
+        """The step as a number."""
+        return float(Fraction(self.multiple, 10**self.decimals))
+
+    def counts(self, numbers: FloatArray) -> FloatArray:
+        """How many steps each number is, not rounded."""
+        with np.errstate(over="ignore", invalid="ignore"):  # a warning would tell of a value
+            counts: FloatArray = numbers * 10.0**self.decimals
+        counts /= self.multiple
+        return counts
+
+    def numbers(self, counts: FloatArray) -> FloatArray:
+        """The float64 nearest to so many steps, for whole counts; near to it for others."""
+        numbers: FloatArray = counts * float(self.multiple) / 10.0**self.decimals
+        return numbers
+
+    def settled(self, count: float) -> float:
+        """The whole count of a value that a multiple is stored as, in 64 or 32 bits; others as they are."""
+        whole = np.rint(np.array([count]))
+        with np.errstate(over="ignore"):
+            stored = self.numbers(whole)
+            rounded = stored.astype(np.float32).astype(np.float64)
+        return float(whole[0]) if count in (self.counts(stored)[0], self.counts(rounded)[0]) else count
+
+    def roundest_between(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """The count in each interval [left, right) of whole counts whose multiple is the roundest; 0 before all.
+
+        Units 1, 5, 10, 50 ... of the last decimal; of the multiples of the step, those that a coarser unit divides.
+        """
+        found, open_ = left.copy(), (left > 0) | (right <= 0)
+        found[~open_] = 0.0
+        for unit in self._units_of_counts():
+            number = np.ceil(left / unit) * unit
+            hit = open_ & (left <= number) & (number < right)
+            found[hit] = number[hit]
+            open_ &= ~hit
+        return found
+
+    def _units_of_counts(self) -> list[int]:
+        """Coarsest first; the last is a single step."""
+        units = [k * 10**e for e in range(_MOST_POWERS) for k in (1, 5)]
+        return sorted({math.lcm(unit, self.multiple) // self.multiple for unit in units}, reverse=True)
+
+
+@dataclass(frozen=True)
+class CountedReader:
+    """Reads values as counts of steps."""
+
+    step: Step
+
+    def __call__(self, array: pa.Array) -> reading.Numbers:
+        """See `reading.as_numbers`."""
+        numbers, unread = reading.as_numbers(array)
+        return reading.Numbers(self.step.counts(numbers), unread)
+
+
+@dataclass(frozen=True)
+class CountedWriter:
+    """Writes counts of steps as the multiples that they are, as floats or as integers."""
+
+    step: Step
+    whole: bool
+
+    def __call__(self, counts: FloatArray, null: BoolArray) -> pa.Array:
+        """The values, null where it says so."""
+        numbers = self.step.numbers(np.rint(counts))
+        return pa.array(numbers.astype(np.int64) if self.whole else numbers, mask=null)
