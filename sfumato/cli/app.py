@@ -405,21 +405,27 @@ def check(
 ) -> None:
     """Look at a private table before it is released: what would be clamped, unlisted or unreadable. Spends nothing.
 
+    Also tells what would be rounded to the schema's step, and which columns are neither described nor left out.
+
     Example: `sfumato check stays.csv --schema stays.yaml`
     """
     from sfumato.archive.whole_files import whole_file
     from sfumato.evaluate.checking import ADVICE, NOTICE, check_encoding, check_separator, check_table
+    from sfumato.evaluate.unreleased import unreleased_columns
     from sfumato.trusted.schema import Schema
 
     for hint in filter(None, (check_encoding(data), check_separator(data))):
         say(hint, "yellow")
     with whole_file(out) if out else nullcontext() as file:
         with working("reading the private table ..."):
-            found = check_table(_database_or_path(data, table, query), Schema.load(schema))
+            known, rows = Schema.load(schema), _database_or_path(data, table, query)
+            found, unsaid = check_table(rows, known), unreleased_columns(rows, known)
         if file:
-            content = {"notice": NOTICE, "columns": [one.to_dict() for one in found]}
+            content = {"notice": NOTICE, "columns": [one.to_dict() for one in found], **unsaid._asdict()}
             file.write(json.dumps(content, indent=1).encode())
     print_column_checks(found)
+    for hint in unsaid.hints():
+        say(hint, "yellow")
     say(f"\nThis was {NOTICE}. {ADVICE}")
 
 

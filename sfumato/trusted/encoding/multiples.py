@@ -54,13 +54,13 @@ class Step(NamedTuple):
         numbers: FloatArray = counts * float(self.multiple) / 10.0**self.decimals
         return numbers
 
-    def settled(self, count: float) -> float:
-        """The whole count of a value that a multiple is stored as, in 64 or 32 bits; others as they are."""
-        whole = np.rint(np.array([count]))
-        with np.errstate(over="ignore"):
+    def settled(self, counts: FloatArray) -> FloatArray:
+        """The whole count of each value that a multiple is stored as, in 64 or 32 bits; others as they are."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            whole = np.rint(counts)
             stored = self.numbers(whole)
             rounded = stored.astype(np.float32).astype(np.float64)
-        return float(whole[0]) if count in (self.counts(stored)[0], self.counts(rounded)[0]) else count
+        return np.where((counts == self.counts(stored)) | (counts == self.counts(rounded)), whole, counts)
 
     def roundest_between(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """The count in each interval [left, right) of whole counts whose multiple is the roundest; 0 before all.

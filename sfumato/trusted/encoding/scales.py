@@ -225,8 +225,8 @@ class NumericCodec:
 
     def number_of(self, value: object) -> float:
         """One public value as a number of this column's scale, NaN if it cannot be read."""
-        number = float(self.read(one(value)).values[0])
-        return number if self.unit is None else self.unit.settled(number)
+        number = self.read(one(value)).values
+        return float((number if self.unit is None else self.unit.settled(number))[0])
 
     def code_of(self, value: object) -> int | None:
         """See `Codes`."""
