@@ -50,7 +50,7 @@ def test_bounds_that_are_written_as_multiples_are_multiples(low, more, decimals)
         ("type: number, bounds: [0, 1], step: 0", "not above 0"),
         ("type: integer, bounds: [0, 4], step: -2", "not above 0"),
         ("type: integer, bounds: [0, 4], step: 0.5", "not a whole number"),
-        ("type: integer, bounds: [0, 4], decimals: 1", "unknown key"),
+        ("type: integer, bounds: [0, 4], decimals: 1", "does not belong here"),
         ("type: number, bounds: [0, 1], decimals: 16", "less than or equal to 15"),
         ("type: number, bounds: [0, 10000000], decimals: 9", "more digits than a float64"),
         ("type: number, bounds: [0, 1], step: 1.0e-17", "more digits than a float64"),

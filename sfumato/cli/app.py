@@ -431,14 +431,39 @@ def check(
 
 @schema_app.command("init")
 @report_errors
-def schema_init(data: Data, table: DatabaseTable = None, query: DatabaseQuery = None) -> None:
-    """Draft a schema from the header alone, to be completed by hand.
+def schema_init(
+    data: Data,
+    table: DatabaseTable = None,
+    query: DatabaseQuery = None,
+    codebook: Annotated[
+        Path | None,
+        typer.Option(
+            help="a CSV file that says what columns mean: name, type, values (a|b), bounds (0..99), and if you like "
+            "missing (yes/no), decimals, step, label. It counts as public"
+        ),
+    ] = None,
+) -> None:
+    """Draft a schema from the header alone, to be completed by hand or from a code book.
+
+    No row is read. What the code book describes is complete; of other columns the draft knows the name and the type
+    that a Parquet file or a database declares, and says FILL for the rest. Columns that are called like ids or free
+    text are left out.
 
     Example: `sfumato schema init stays.parquet > stays.yaml`
+
+    From a database: `sfumato schema init clinic.duckdb --table stays > stays.yaml`
+
+    With a code book: `sfumato schema init stays.csv --codebook book.csv > stays.yaml`, where book.csv holds lines like
+    `name,type,values,bounds,missing`, `age,integer,,0..110,` and `ward,category,surgery|maternity|other,,yes`
     """
+    from sfumato.cli.codebook import read_codebook
     from sfumato.cli.drafting import draft_schema
 
-    typer.echo(draft_schema(_database_or_path(data, table, query)), nl=False)
+    book = read_codebook(codebook) if codebook else {}
+    draft = draft_schema(_database_or_path(data, table, query), book)
+    typer.echo(draft.text, nl=False)
+    if draft.absent:
+        typer.echo(f"{codebook} also describes {', '.join(draft.absent)}, which {data} does not have", err=True)
 
 
 @schema_app.command("check")
