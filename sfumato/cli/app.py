@@ -453,8 +453,13 @@ def schema_init(
 
     From a database: `sfumato schema init clinic.duckdb --table stays > stays.yaml`
 
-    With a code book: `sfumato schema init stays.csv --codebook book.csv > stays.yaml`, where book.csv holds lines like
-    `name,type,values,bounds,missing`, `age,integer,,0..110,` and `ward,category,surgery|maternity|other,,yes`
+    With a code book: `sfumato schema init stays.csv --codebook book.csv > stays.yaml`. Lines of book.csv:
+
+    - `name,type,values,bounds,missing`
+
+    - `age,integer,,0..110,`
+
+    - `ward,category,surgery|maternity|other,,yes`
     """
     from sfumato.cli.codebook import read_codebook
     from sfumato.cli.drafting import draft_schema

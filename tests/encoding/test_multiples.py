@@ -186,3 +186,20 @@ def test_a_public_value_is_the_multiple_that_it_writes(value):
 
 def test_an_integer_step_of_one_says_nothing():
     assert codes(type="integer", bounds=[0, 9], step=1) == codes(type="integer", bounds=[0, 9])
+
+
+@every
+def test_limits_between_multiples_still_give_one(name):
+    """A user may ask for 5.123 in a column of cents: it is read as 5.12, and 5.12 comes back."""
+    scale, code = CODES[name], np.array([CODES[name].steps // 3], dtype=np.int32)
+    number = scale.ends(code)[0] + 0.3
+    value = scale.decode(code, np.zeros(1), (number, number))[0].as_py()
+    assert (Fraction(repr(value)) / spacing(name)).denominator == 1
+    assert scale.code_of(value) == code[0]
+
+
+def test_a_code_of_several_multiples_is_written_as_its_roundest():
+    scale = CODES["turnover"]
+    for value in (120.0, 250_000.0, 99.99):
+        inside = scale.decode(scale.encode(pa.array([value] * 2)), np.array([0.0, 0.99])).to_pylist()
+        assert inside == [value, value]
