@@ -73,6 +73,9 @@ class Entry(NamedTuple):
         return {key: _shown(read[key]) for key in content}
 
 
+NOTHING_SAID = Entry({}, "", "")
+
+
 def _shown(value: Any) -> Any:
     """A value as people write it into YAML."""
     if isinstance(value, tuple):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import yaml
 
-from sfumato.cli.codebook import Entry
+from sfumato.cli.codebook import NOTHING_SAID, Entry
 from sfumato.cli.identifying import is_free_text, is_id
 from sfumato.errors import RequestError
 from sfumato.evaluate.checking import check_separator
@@ -33,15 +33,6 @@ columns:
 _TAIL = """\
 # target: FILL           # the column that users will predict, if there is one
 """
-_KINDS = {
-    "number": "type: number, bounds: [FILL, FILL]",
-    "integer": "type: integer, bounds: [FILL, FILL]",
-    "text": "type: category, values: [FILL]",
-    "nothing": "type: FILL",
-    "boolean": "type: boolean",
-    "day": "type: date, bounds: [FILL, FILL]",
-    "moment": "type: datetime, bounds: [FILL, FILL]",
-}
 _TYPES = {
     "number": "number",
     "integer": "integer",
@@ -68,7 +59,7 @@ def draft_schema(data: str | Path | Database, book: Mapping[str, Entry] = Mappin
     """
     table, columns = _header(data)
     left_out = [column for column in columns if column.name not in book and column.is_left_out]
-    lines = [_line(column, book.get(column.name)) for column in columns if column not in left_out]
+    lines = [_line(column, book.get(column.name, NOTHING_SAID)) for column in columns if column not in left_out]
     head = _HEAD.format(name=table, stem=_quoted(table.split(".")[0]))
     known = {column.name for column in columns}
     return Draft(
@@ -88,9 +79,7 @@ class _Column(NamedTuple):
         return is_id(self.name, self.kind) or is_free_text(self.name, self.kind)
 
 
-def _line(column: _Column, entry: Entry | None) -> str:
-    if entry is None:
-        return f"  - {{name: {_quoted(column.name)}, {_KINDS[column.kind]}{column.image}}}\n"
+def _line(column: _Column, entry: Entry) -> str:
     content = entry.complete(column.name, _TYPES[column.kind])
     fields = ", ".join(f"{key}: {_quoted(value)}" for key, value in content.items())
     return f"  - {{{fields}{column.image}}}{entry.label and f'  # {entry.label}'}\n"
