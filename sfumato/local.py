@@ -96,7 +96,7 @@ class LocalSlices:
             if isinstance(codes, NumericCodec):
                 names += [name, *([f"{name}=missing"] if codes.missing is not None else [])]
             elif isinstance(codes, CategoricalCodec):
-                values = [*codes.values, *([None] if codes.nullable else [])]
+                values = [*(codes.words or codes.values), *([None] if codes.nullable else [])]
                 names += [f"{name}={'missing' if value is None else value}" for value in values]
         return tuple(names)
 

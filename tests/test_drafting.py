@@ -45,7 +45,7 @@ def completed(draft: str) -> Schema:
 
 def test_an_archive_is_drafted_array_by_array_and_fits_when_completed(tmp_path):
     np.savez(tmp_path / "a.npz", **ARRAYS)
-    draft = draft_schema(tmp_path / "a.npz")
+    draft = draft_schema(tmp_path / "a.npz").text
     assert columns_of(draft) == DRAFTED
     source = open_source(tmp_path / "a.npz", completed(draft), declared=True)
     assert len(source.header.types) == 784 + 5 + 12 + 4 + 4
@@ -56,10 +56,10 @@ def test_nothing_of_the_rows_is_told_not_even_their_number(tmp_path, monkeypatch
     monkeypatch.setattr(
         "sfumato.trusted.sources.array_files.npy.read_array", lambda *_, **__: pytest.fail("a row was read")
     )
-    draft = draft_schema(tmp_path / "a.npz")
+    draft = draft_schema(tmp_path / "a.npz").text
     assert not any(word in draft for word in ("secret", "201", "3.25", str(ROWS)))
     np.savez(tmp_path / "a.npz", **{name: array[:0] for name, array in ARRAYS.items()})
-    assert draft_schema(tmp_path / "a.npz") == draft
+    assert draft_schema(tmp_path / "a.npz").text == draft
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_nothing_of_the_rows_is_told_not_even_their_number(tmp_path, monkeypatch
 )
 def test_one_array_has_columns_without_names_of_their_own(tmp_path, array, drafted):
     np.save(tmp_path / "a.npy", array)
-    draft = draft_schema(tmp_path / "a.npy")
+    draft = draft_schema(tmp_path / "a.npy").text
     assert columns_of(draft) == [drafted]
     assert len(open_source(tmp_path / "a.npy", completed(draft), declared=True).header.types) == array[0].size
 
@@ -83,7 +83,7 @@ def test_one_array_has_columns_without_names_of_their_own(tmp_path, array, draft
 def test_what_no_release_takes_has_no_type_and_what_holds_no_column_is_left_out(tmp_path):
     arrays = {"z": np.zeros((5, 2), dtype=complex), "o": np.array([{"a": 1}] * 5, dtype=object)}
     np.savez(tmp_path / "a.npz", **arrays, big=np.zeros(5, dtype=">f8"), one=np.float64(3), none=np.zeros((5, 0)))
-    lines = columns_of(draft_schema(tmp_path / "a.npz"))
+    lines = columns_of(draft_schema(tmp_path / "a.npz").text)
     assert lines == ["{name: 'z_{0..1}', type: FILL}", "{name: o, type: FILL}", "{name: big, type: FILL}"]
 
 
@@ -99,7 +99,7 @@ def test_the_command(tmp_path):
     np.savez(tmp_path / "digits.npz", **ARRAYS)
     done = CliRunner().invoke(app, ["schema", "init", str(tmp_path / "digits.npz")])
     assert done.exit_code == 0
-    assert done.output == draft_schema(tmp_path / "digits.npz")
+    assert done.output == draft_schema(tmp_path / "digits.npz").text
     assert "name: digits\n" in done.output
 
 
@@ -113,5 +113,5 @@ def test_no_row_is_looked_at(tmp_path):
     drafts = []
     for row in ("3,cook", "3,K\xf6ln", "3;;;;;;;;4"):
         (tmp_path / "rows.csv").write_bytes(f"age,job\n{row}\n".encode("latin-1"))
-        drafts.append(draft_schema(tmp_path / "rows.csv"))
+        drafts.append(draft_schema(tmp_path / "rows.csv").text)
     assert len(set(drafts)) == 1

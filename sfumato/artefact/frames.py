@@ -14,7 +14,7 @@ from sfumato.trusted.encoding import Batch, Codes
 from sfumato.trusted.encoding.code_arrays import Limits
 from sfumato.trusted.encoding.codes import listed_values
 from sfumato.trusted.encoding.header import POLARS_NAMES, FrameKind, Header
-from sfumato.trusted.schema import Column, Schema
+from sfumato.trusted.schema import BooleanColumn, Column, Schema
 
 
 def decode(
@@ -60,7 +60,7 @@ def to_frame(table: pa.Table, header: Header, schema: Schema, frame: FrameKind |
 
 def number_type(column: Column, chosen: str) -> str:
     """The numpy type for a column of numbers: the chosen one if it holds all that the schema allows; "" for others."""
-    values: tuple[Any, ...] = getattr(column, "values", None) or getattr(column, "bounds", None) or ("no number",)
+    values: tuple[Any, ...] = getattr(column, "listed", None) or getattr(column, "bounds", None) or ("no number",)
     if not all(isinstance(value, int | float) for value in values):
         return ""
     if chosen.startswith(("int", "uint", "float")) and _holds(chosen, values):
@@ -74,7 +74,7 @@ def _holds(name: str, values: tuple[float, ...]) -> bool:
 
 
 def _is_category(column: Column, chosen: str) -> bool:
-    return column.type == "category" and ("category" in chosen or chosen == "enum")
+    return bool(getattr(column, "listed", ())) and ("category" in chosen or chosen == "enum")
 
 
 def _zone(column: Column, chosen: str) -> str | None:
@@ -118,7 +118,7 @@ def _as_pandas(pandas: Any, series: Any, column: Column, chosen: str) -> Any:
     if column.type in ("date", "datetime"):
         moments, zone = pandas.to_datetime(series).astype("datetime64[us]"), _zone(column, chosen)
         return moments.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else moments
-    if column.type == "boolean":
+    if isinstance(column, BooleanColumn) and column.words is None:
         return series.astype("boolean" if column.missing else "bool")
     if number := number_type(column, chosen):
         rounded = series.round() if "int" in number and column.type == "number" else series

@@ -76,7 +76,7 @@ class Release:
             raise RequestError(
                 f"the target {self.schema.target!r} is numeric and has no classes; use condition and marginal"
             )
-        return [*codes.values, *([None] if codes.nullable else [])]
+        return [*(codes.words or codes.values), *([None] if codes.nullable else [])]
 
     def sample(
         self,
@@ -149,7 +149,9 @@ class Release:
     def predict_encoded(self, batch: Batch) -> FloatArray:
         """What the release tells of the target of encoded records: class probabilities, or means of a number."""
         target = self._target()
-        return self.model.predict(batch, target, Encoder(self.schema).columns[target])
+        codes = Encoder(self.schema).columns[target]
+        predicted = self.model.predict(batch, target, codes)
+        return codes.in_units(predicted) if isinstance(codes, NumericCodec) else predicted
 
     def _limits(self) -> dict[str, tuple[float | None, float | None]]:
         """The ends of the ranges that have been asked for, so that no step of a scale spills over them."""
@@ -164,7 +166,7 @@ class Release:
         return limits
 
     def log_prob(self, table: Any) -> FloatArray:
-        """The natural logarithm of each record's probability, per unit for columns of type number.
+        """The natural logarithm of each record's probability, per unit for columns of type number without a step.
 
         Columns that the table does not have are summed out. A value that the model excludes gives -inf. `table` is an
         Arrow table, a pandas or a polars frame; anything else, or one without a column of the schema: `RequestError`.
@@ -450,8 +452,10 @@ class Release:
 
 
 def _shown(codes: Codes, number: float) -> float | dt.date | dt.datetime:
-    """A number as the column shows it: dates as dates."""
-    if isinstance(codes, NumericCodec) and codes.dated:
+    """A number as the column shows it: dates as dates, counts of steps as what they add up to."""
+    if not isinstance(codes, NumericCodec):
+        return number
+    if codes.dated:
         moment: dt.date | dt.datetime = codes.write(np.array([number]), np.array([False]))[0].as_py()
         return moment
-    return number
+    return float(codes.in_units(np.array([number]))[0])

@@ -405,34 +405,70 @@ def check(
 ) -> None:
     """Look at a private table before it is released: what would be clamped, unlisted or unreadable. Spends nothing.
 
+    Also tells what would be rounded to the schema's step, and which columns are neither described nor left out.
+
     Example: `sfumato check stays.csv --schema stays.yaml`
     """
     from sfumato.archive.whole_files import whole_file
     from sfumato.evaluate.checking import ADVICE, NOTICE, check_encoding, check_separator, check_table
+    from sfumato.evaluate.unreleased import unreleased_columns
     from sfumato.trusted.schema import Schema
 
     for hint in filter(None, (check_encoding(data), check_separator(data))):
         say(hint, "yellow")
     with whole_file(out) if out else nullcontext() as file:
         with working("reading the private table ..."):
-            found = check_table(_database_or_path(data, table, query), Schema.load(schema))
+            known, rows = Schema.load(schema), _database_or_path(data, table, query)
+            found, unsaid = check_table(rows, known), unreleased_columns(rows, known)
         if file:
-            content = {"notice": NOTICE, "columns": [one.to_dict() for one in found]}
+            content = {"notice": NOTICE, "columns": [one.to_dict() for one in found], **unsaid._asdict()}
             file.write(json.dumps(content, indent=1).encode())
     print_column_checks(found)
+    for hint in unsaid.hints():
+        say(hint, "yellow")
     say(f"\nThis was {NOTICE}. {ADVICE}")
 
 
 @schema_app.command("init")
 @report_errors
-def schema_init(data: Data, table: DatabaseTable = None, query: DatabaseQuery = None) -> None:
-    """Draft a schema from the header alone, to be completed by hand.
+def schema_init(
+    data: Data,
+    table: DatabaseTable = None,
+    query: DatabaseQuery = None,
+    codebook: Annotated[
+        Path | None,
+        typer.Option(
+            help="a CSV file that says what columns mean: name, type, values (a|b), bounds (0..99), and if you like "
+            "missing (yes/no), decimals, step, label. It counts as public"
+        ),
+    ] = None,
+) -> None:
+    """Draft a schema from the header alone, to be completed by hand or from a code book.
+
+    No row is read. What the code book describes is complete; of other columns the draft knows the name and the type
+    that a Parquet file or a database declares, and says FILL for the rest. Columns that are called like ids or free
+    text are left out.
 
     Example: `sfumato schema init stays.parquet > stays.yaml`
+
+    From a database: `sfumato schema init clinic.duckdb --table stays > stays.yaml`
+
+    With a code book: `sfumato schema init stays.csv --codebook book.csv > stays.yaml`. Lines of book.csv:
+
+    - `name,type,values,bounds,missing`
+
+    - `age,integer,,0..110,`
+
+    - `ward,category,surgery|maternity|other,,yes`
     """
+    from sfumato.cli.codebook import read_codebook
     from sfumato.cli.drafting import draft_schema
 
-    typer.echo(draft_schema(_database_or_path(data, table, query)), nl=False)
+    book = read_codebook(codebook) if codebook else {}
+    draft = draft_schema(_database_or_path(data, table, query), book)
+    typer.echo(draft.text, nl=False)
+    if draft.absent:
+        typer.echo(f"{codebook} also describes {', '.join(draft.absent)}, which {data} does not have", err=True)
 
 
 @schema_app.command("check")

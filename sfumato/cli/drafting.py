@@ -1,15 +1,19 @@
-"""A first draft of a schema, from the header of a file alone.
+"""A first draft of a schema, from the header of a file and a code book, if there is one.
 
 Its author completes it from what they know, not from the rows.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 import pyarrow as pa
 import yaml
 
+from sfumato.cli.codebook import NOTHING_SAID, Entry
+from sfumato.cli.identifying import is_free_text, is_id
 from sfumato.errors import RequestError
 from sfumato.evaluate.checking import check_separator
 from sfumato.trusted.encoding.reading import family
@@ -29,25 +33,68 @@ columns:
 _TAIL = """\
 # target: FILL           # the column that users will predict, if there is one
 """
-_KINDS = {
-    "number": "type: number, bounds: [FILL, FILL]",
-    "integer": "type: integer, bounds: [FILL, FILL]",
-    "text": "type: category, values: [FILL]",
-    "nothing": "type: FILL",
-    "boolean": "type: boolean",
-    "day": "type: date, bounds: [FILL, FILL]",
-    "moment": "type: datetime, bounds: [FILL, FILL]",
+_TYPES = {
+    "number": "number",
+    "integer": "integer",
+    "text": "category",
+    "nothing": None,
+    "boolean": "boolean",
+    "day": "date",
+    "moment": "datetime",
 }
 
 
-def draft_schema(data: str | Path | Database) -> str:
-    """The draft as YAML text. CSV headers declare no types; there even the type is to be filled in."""
-    name, columns = _header(data)
-    lines = [f"  - {{name: {_quoted(name)}, {kind}}}\n" for name, kind in columns]
-    return _HEAD.format(name=name, stem=_quoted(name.split(".")[0])) + "".join(lines) + _TAIL
+class Draft(NamedTuple):
+    """A draft as YAML text, and the columns that the code book describes and the table does not have."""
+
+    text: str
+    absent: tuple[str, ...]
 
 
-def _header(data: str | Path | Database) -> tuple[str, list[tuple[str, str]]]:
+def draft_schema(data: str | Path | Database, book: Mapping[str, Entry] = MappingProxyType({})) -> Draft:
+    """The draft of a table's schema.
+
+    What the code book describes is complete. Of the rest names and declared types are known: CSV headers declare no
+    types, there even the type is to be filled in. Columns that are called like ids or free text are left out.
+    """
+    table, columns = _header(data)
+    left_out = [column for column in columns if column.name not in book and column.is_left_out]
+    lines = [_line(column, book.get(column.name, NOTHING_SAID)) for column in columns if column not in left_out]
+    head = _HEAD.format(name=table, stem=_quoted(table.split(".")[0]))
+    known = {column.name for column in columns}
+    return Draft(
+        "".join([head, *lines, *_left_out(left_out), _TAIL]), tuple(name for name in book if name not in known)
+    )
+
+
+class _Column(NamedTuple):
+    """A column of the header: what its declared type holds, and the picture that it is, if it is one."""
+
+    name: str
+    kind: str
+    image: str = ""
+
+    @property
+    def is_left_out(self) -> bool:
+        return is_id(self.name, self.kind) or is_free_text(self.name, self.kind)
+
+
+def _line(column: _Column, entry: Entry) -> str:
+    content = entry.complete(column.name, _TYPES[column.kind])
+    fields = ", ".join(f"{key}: {_quoted(value)}" for key, value in content.items())
+    return f"  - {{{fields}{column.image}}}{entry.label and f'  # {entry.label}'}\n"
+
+
+def _left_out(columns: Sequence[_Column]) -> Iterator[str]:
+    if columns:
+        names = ", ".join(_quoted(column.name) for column in columns)
+        yield f"leave_out: [{names}]  # called like ids or free text; describe above what is neither\n"
+    for column in columns:
+        if is_id(column.name, column.kind):
+            yield f"# unit: {{column: {_quoted(column.name)}, records: FILL}}  # or: whose record it is\n"
+
+
+def _header(data: str | Path | Database) -> tuple[str, list[_Column]]:
     """What the table is called, and its columns."""
     if isinstance(data, Database):
         return data.table or "query", _columns(databases.header_types(data))
@@ -57,14 +104,14 @@ def _header(data: str | Path | Database) -> tuple[str, list[tuple[str, str]]]:
     return name, _columns_of_arrays(Path(data)) if is_array_file(data) else _columns(header_types(data))
 
 
-def _columns(types: Mapping[str, pa.DataType]) -> list[tuple[str, str]]:
-    return [(name, _kind(storage)) for name, storage in types.items()]
+def _columns(types: Mapping[str, pa.DataType]) -> list[_Column]:
+    return [_Column(name, _kind(storage)) for name, storage in types.items()]
 
 
-def _columns_of_arrays(path: Path) -> list[tuple[str, str]]:
+def _columns_of_arrays(path: Path) -> list[_Column]:
     """An array of several columns is a run, one of numbers in rows and columns a picture; `.npy` has no name."""
     return [
-        (_run(name or "column", math.prod(shape)), _kind(storage) + _image(storage, shape))
+        _Column(_run(name or "column", math.prod(shape)), _kind(storage), _image(storage, shape))
         for name, (storage, shape) in header_shapes(path).items()
     ]
 
@@ -81,10 +128,9 @@ def _image(storage: pa.DataType, shape: tuple[int, ...]) -> str:
 
 
 def _kind(storage: pa.DataType) -> str:
-    kind = "integer" if pa.types.is_integer(storage) else family(storage)
-    return _KINDS[kind or "nothing"]
+    return "integer" if pa.types.is_integer(storage) else family(storage) or "nothing"
 
 
-def _quoted(name: str) -> str:
-    """The name as YAML writes it inside braces."""
-    return yaml.safe_dump([name], default_flow_style=True, allow_unicode=True, width=10**6).strip()[1:-1]
+def _quoted(value: object) -> str:
+    """A name, number, date or list as YAML writes it inside braces."""
+    return yaml.safe_dump([value], default_flow_style=True, allow_unicode=True, width=10**6).strip()[1:-1]

@@ -134,13 +134,14 @@ def print_check(check: "Check") -> None:
 
 def print_column_checks(found: "Sequence[ColumnCheck]") -> None:
     """What of each column is not as the schema expects; columns that are, in one line."""
-    strange = [one for one in found if one.misread]
+    strange = [one for one in found if one.misread or one.off_step]
     for one in sorted(strange, key=lambda one: -one.misread):
         kinds = {
             "null": one.nulls,
             "unreadable": one.unread,
             "outside the bounds": one.outside,
             "not listed": one.unlisted,
+            "off the step": one.off_step,
         }
         said = ", ".join(f"{count / max(one.rows, 1):.1%} {kind}" for kind, count in kinds.items() if count)
         say(f"{one.column}: {said}", "bold")

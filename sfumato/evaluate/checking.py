@@ -43,6 +43,7 @@ class ColumnCheck:
     unread     values that are no number, date or truth value
     outside    numbers below or above the bounds, which are clamped
     unlisted   values that are not in the list
+    off_step   numbers between the multiples of the column's step, which are rounded; they do not count as misread
     """
 
     column: str
@@ -51,6 +52,7 @@ class ColumnCheck:
     unread: int
     outside: int
     unlisted: int
+    off_step: int
     hints: tuple[str, ...]
 
     @property
@@ -93,7 +95,7 @@ class _Tally:
 
     def __init__(self, codes: Codes) -> None:
         self._codes = codes
-        self._rows = self._nulls = self._unread = self._outside = self._unlisted = 0
+        self._rows = self._nulls = self._unread = self._outside = self._unlisted = self._off_step = 0
         self._strange: Counter[str] = Counter()
 
     def add(self, array: pa.Array) -> None:
@@ -110,6 +112,9 @@ class _Tally:
             self._unread += int(strange.sum())
             outside = ~null & ~strange & ((numbers < codes.low) | (numbers > codes.high))
             self._outside += int(outside.sum())
+            if codes.unit is not None:
+                between = codes.unit.settled(numbers) != np.rint(numbers)
+                self._off_step += int((between & ~null & ~strange & ~outside & ~np.isnan(numbers)).sum())
             self._remember(array, strange | outside)
         elif isinstance(codes, CategoricalCodec):
             place = codes.find(array)
@@ -129,10 +134,13 @@ class _Tally:
 
     def result(self, column: str) -> ColumnCheck:
         """All of it."""
-        counts = (self._rows, self._nulls, self._unread, self._outside, self._unlisted)
+        counts = (self._rows, self._nulls, self._unread, self._outside, self._unlisted, self._off_step)
         return ColumnCheck(column, *counts, tuple(self._hints()))
 
     def _hints(self) -> Iterable[str]:
+        if self._off_step and isinstance(self._codes, NumericCodec) and self._codes.unit is not None:
+            rounded, step = self._off_step / self._rows, self._codes.unit.size
+            yield f"{rounded:.1%} of the rows lie between multiples of {step:.15g} and are rounded to the nearest"
         total = sum(self._strange.values())
         if not total:
             return

@@ -174,7 +174,7 @@ def _groups(
         codes = columns[name]
         if not isinstance(codes, CategoricalCodec) or codes.size > _MOST_IN_GROUPING:
             continue
-        label = [*(str(value) for value in codes.values), *(["missing"] if codes.nullable else [])]
+        label = [*(str(value) for value in codes.words or codes.values), *(["missing"] if codes.nullable else [])]
         place = np.where(np.isnan(values[name]), len(codes.values), values[name]).astype(int)[kept]
         for number, value in enumerate(label):
             here = place == number

@@ -37,5 +37,5 @@ def values_of(batch: Batch, schema: Schema) -> Mapping[str, FloatArray]:
 
 def _numbers(code: NDArray[np.int32], codes: Codes) -> FloatArray:
     if isinstance(codes, NumericCodec):
-        return codes.read(codes.decode(code, np.full(len(code), 0.5))).values
+        return codes.in_units(codes.read(codes.decode(code, np.full(len(code), 0.5))).values)
     return np.where(code == codes.missing, np.nan, code) if codes.missing is not None else code.astype(np.float64)

@@ -63,7 +63,8 @@ def _panel(model: GaussianMixture, across: str, up: str, column: int, row: int, 
         if k in classes:
             shade = SHADES[k % len(SHADES)]
             marks.append(svg.outline(placed(_ellipse(mean[at], cov[np.ix_(at, at)])), shade, 1.6))
-    ends = [model.scales[name].number_at(np.array([low[i], high[i]])) for i, name in enumerate((across, up))]
+    scales = [model.scales[name] for name in (across, up)]
+    ends = [scale.in_units(scale.number_at(np.array([low[i], high[i]]))) for i, scale in enumerate(scales)]
     marks += [
         svg.text(x0 + _PANEL / 2, y0 + _PANEL + 12, svg.shorten(across, 24), "middle"),
         svg.text(x0 - 4, y0 + _PANEL / 2, svg.shorten(up, 24), "middle", turn=-90),

@@ -16,6 +16,9 @@ COLUMNS = {
     "plain": "{name: x, type: number, bounds: [-3, 7]}",
     "atoms": "{name: x, type: number, bounds: [0, 1000], atoms: [0, 100, 333.3], missing: true}",
     "far from 0": "{name: x, type: number, bounds: [1000000, 1000001]}",
+    "cents": "{name: x, type: number, bounds: [-3, 70], decimals: 2}",
+    "cents, long": "{name: x, type: number, bounds: [-3, 70000], decimals: 2, missing: true}",
+    "steps, log": "{name: x, type: number, bounds: [0.75, 1500000], step: 0.75, scale: log}",
     "log": "{name: x, type: number, bounds: [1, 1e6], scale: log, missing: true}",
     "log from 0": "{name: x, type: number, bounds: [0, 1e6], scale: log, atoms: [5]}",
     "log below 0": "{name: x, type: number, bounds: [-5, 1e9], scale: log, otherwise: 3}",
@@ -37,6 +40,8 @@ def obvious(codes: NumericCodec, value: float | None) -> int:
     """The code of one value, by the words of the class."""
     if value is None or math.isnan(value):
         return codes.otherwise if codes.missing is None else codes.missing
+    if codes.unit is not None:
+        value = value * 10.0**codes.unit.decimals / codes.unit.multiple
     number = min(max(float(np.rint(value)) if codes.whole else value, codes.low), codes.high)
     for place in reversed(range(len(codes.atoms))):
         if abs(number - codes.atoms[place]) <= codes._reach(codes.atoms[place]):
@@ -50,9 +55,11 @@ def telling(codes: NumericCodec, rng: np.random.Generator) -> list[float]:
     """Values around bounds, atoms and ends of steps, to the last digit, and some anywhere."""
     steps = np.unique(np.concatenate((rng.integers(0, codes.steps, 300), [0, 1, codes.steps - 1, codes.steps])))
     reaches = [atom + sign * codes._reach(atom) for atom in codes.atoms for sign in (-1, 1)]
-    exact = [codes.low, codes.high, *codes.atoms, *reaches, *codes.ends(steps).tolist()]
+    exact = codes.in_units(
+        np.array([codes.low, codes.high, *codes.atoms, *reaches, *codes.ends(steps), *(codes.ends(steps) - 0.5)])
+    ).tolist()
     beside = [math.nextafter(value, to) for value in exact for to in (-math.inf, math.inf)]
-    inside = (codes.low + (codes.high - codes.low) * rng.random(300) ** 3).tolist()
+    inside = codes.in_units(codes.low + (codes.high - codes.low) * rng.random(300) ** 3).tolist()
     return [*exact, *beside, *inside, codes.low - 1e9, codes.high + 1e9, math.inf, -math.inf, math.nan]
 
 

@@ -17,6 +17,8 @@ SCALES = {
     "whole log": COUNT,
     "long whole": LONG,
     "long whole log": HEAP,
+    "tenths": codes(type="number", bounds=[34, 43], decimals=1),
+    "cents, log": codes(type="number", bounds=[0, 50_000], decimals=2, scale="log"),
     "days": DAY,
     "moments": MOMENT,
 }

@@ -3,8 +3,11 @@
 import contextlib
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
@@ -12,6 +15,7 @@ import sfumato
 from sfumato.cli.app import app
 from sfumato.errors import DataError
 from sfumato.evaluate.checking import check_encoding, check_separator, check_table
+from sfumato.evaluate.unreleased import unreleased_columns
 
 SCHEMA = """
 sfumato: 1
@@ -122,3 +126,53 @@ def test_any_storage_can_be_looked_at(table, values):
         with contextlib.suppress(DataError):  # refused by its type, before a row is read
             found = by_name(changed)
             assert 0 <= found[column].misread <= found[column].rows == 3
+
+
+STEPPED = """
+sfumato: 1
+name: fever
+columns:
+  - {name: fever, type: number, bounds: [34, 43], decimals: 1, missing: true}
+  - {name: credit, type: integer, bounds: [0, 100000], step: 10000}
+leave_out: [patient_id, notse]
+"""
+
+
+@pytest.fixture
+def fevers():
+    fever = [37.3] * 60 + [37.25] * 20 + [float("nan")] * 10 + [55.55] * 10
+    return pa.table({"fever": fever, "credit": [10_000] * ROWS, "patient_id": range(ROWS), "notes": ["x"] * ROWS})
+
+
+@pytest.mark.parametrize("storage", [pa.float64(), pa.float32(), pa.string()])
+def test_what_is_rounded_is_told_and_does_not_count_as_misread(fevers, storage):
+    stored = fevers.set_column(0, "fever", fevers["fever"].cast(storage))
+    fever, credit = check_table(stored, sfumato.Schema.from_yaml(STEPPED))
+    assert (fever.off_step, fever.outside, fever.misread) == (20, 10, 10)
+    assert fever.hints[0] == "20.0% of the rows lie between multiples of 0.1 and are rounded to the nearest"
+    assert (credit.off_step, credit.misread, credit.hints) == (0, 0, ())
+
+
+def test_columns_that_nobody_decided_on_are_named(fevers, tmp_path):
+    schema = sfumato.Schema.from_yaml(STEPPED)
+    pyarrow.csv.write_csv(fevers, tmp_path / "rows.csv")
+    pyarrow.parquet.write_table(fevers, tmp_path / "rows.parquet")
+    places = (fevers, fevers.to_pandas(), tmp_path / "rows.csv", tmp_path / "rows.parquet")
+    for data in (*places, pyarrow.dataset.dataset(tmp_path / "rows.parquet")):
+        assert unreleased_columns(data, schema) == (("notes",), ("notse",))
+    np.save(tmp_path / "a.npy", np.zeros((3, 2)))
+    assert unreleased_columns(tmp_path / "a.npy", schema) == ((), ())
+
+
+def test_the_command_names_them(fevers, tmp_path):
+    pyarrow.csv.write_csv(fevers, tmp_path / "rows.csv")
+    (tmp_path / "s.yaml").write_text(STEPPED)
+    words = ["check", "rows.csv", "--schema", "s.yaml", "--out", "found.json"]
+    done = CliRunner().invoke(app, [str(tmp_path / word) if "." in word else word for word in words])
+    assert done.exit_code == 0, done.output
+    shown = " ".join(done.output.split())
+    assert "20.0% off the step" in shown
+    assert "not released: notes. Describe them, or name them in leave_out" in shown
+    assert "leave_out names notse, which the table does not have" in shown
+    content = json.loads((tmp_path / "found.json").read_text())
+    assert (content["forgotten"], content["absent"]) == (["notes"], ["notse"])

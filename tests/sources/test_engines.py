@@ -13,7 +13,10 @@ import pytest
 
 import sfumato
 from sfumato.artefact.verify import verify
+from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.sources import open_source
+from sfumato.trusted.statistics import Cells
 from tests.mechanisms.every import every_case
 from tests.parameters import mostly_slow
 from tests.sources.filling import fill_duckdb, fill_server, fill_sqlite
@@ -92,3 +95,52 @@ def test_every_place_gives_the_same_release(name, place, stored):
         assert np.array_equal(one.values, other.values)
     assert all(check.holds for check in verify(there) if "cryptographic" not in check.what)
     assert there.sample(5, output="arrow").num_columns == len(case.schema.by_name)
+
+
+MULTIPLES = """
+sfumato: 1
+name: t
+columns:
+  - {name: price, type: number, bounds: [0, 99.99], decimals: 2, missing: true}
+  - {name: dose, type: number, bounds: [-1.5, 1500000], step: 0.75}
+  - {name: credit, type: integer, bounds: [0, 1000000], step: 10000}
+  - {name: smoker, type: boolean, words: [Nein, Ja], missing: true}
+target: smoker
+"""
+
+
+def priced(rows: int = 300) -> pa.Table:
+    """Multiples and what lies between, half way too; words in any case, and words that nobody knows."""
+    rng = np.random.default_rng(3)
+    price = np.where(rng.random(rows) < 0.5, rng.integers(0, 10_000, rows) / 100, 110 * rng.random(rows))
+    price[:40] = np.arange(40) + 0.125
+    words = np.array(["ja", "NEIN", "Ja", "yes", "0", "vielleicht"])[rng.integers(0, 6, rows)]
+    return pa.table(
+        {
+            "price": pa.array(price, mask=rng.random(rows) < 0.1),
+            "dose": 2e6 * rng.random(rows) ** 9,
+            "credit": rng.integers(-(10**5), 2 * 10**6, rows),
+            "smoker": pa.array(words, mask=rng.random(rows) < 0.1),
+        }
+    )
+
+
+@cache
+def each_code() -> Cells:
+    """Tables in which two codes hardly share a cell."""
+    columns = Encoder(sfumato.Schema.from_yaml(MULTIPLES)).columns
+    grids = {
+        name: Grid.of_cells(np.arange(codes.size) // (1 + codes.size // 2**17) % 10_007)
+        for name, codes in columns.items()
+    }
+    return Cells(tuple((name, "smoker") for name in columns if name != "smoker"), grids, "smoker")
+
+
+@pytest.mark.parametrize("place", mostly_slow(PLACES, *PLACES[:5], "spark 2"))
+def test_multiples_and_words_have_the_same_codes_in_every_place(place, stored):
+    schema, table = sfumato.Schema.from_yaml(MULTIPLES), priced()
+    with (
+        closing(open_source(table, schema, declared=True)) as here,
+        closing(open_source(stored(table, place), schema, declared=True)) as there,
+    ):
+        assert there.sum(each_code()).tobytes() == here.sum(each_code()).tobytes()

@@ -2,7 +2,8 @@
 
 Codes are a public map, a function of the schema alone:
     a list        one code for each value
-    a number      2**20 steps of its scale, then a code for each atom; a short range of whole numbers: a code for each
+    a number      2**20 steps of its scale, then a code for each atom; a short range of whole numbers, or of multiples
+                  of the schema's step: a code for each
     missing       one code more, the last, where the schema allows it
 """
 

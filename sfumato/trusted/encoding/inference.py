@@ -23,7 +23,7 @@ from sfumato.errors import DataError
 from sfumato.trusted.encoding.codes import codes_of
 from sfumato.trusted.encoding.values import number_of_text
 from sfumato.trusted.fixed_point import EXACT
-from sfumato.trusted.schema import CategoryColumn, Column, Schema, text_of
+from sfumato.trusted.schema import BooleanColumn, CategoryColumn, Column, Schema, text_of
 
 _EXACT_DIGITS = 15  # decimals of so many digits are read alike by every parser
 _FRAMES = {"arrow": "an Arrow table", "pandas": "a pandas frame", "polars": "a polars frame"}
@@ -57,6 +57,9 @@ def _harm(column: Column) -> str | None:
             return "text becomes dates only where all rows are dates"
         case "category" if isinstance(column, CategoryColumn):
             if harm := _harm_to_list([text_of(value) for value in column.values]):
+                return harm
+        case "boolean" if isinstance(column, BooleanColumn):
+            if harm := _harm_to_list([text_of(word) for word in column.listed]):
                 return harm
     return _harm_to_nulls(column)
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.trusted.arrays import FloatArray, IntArray
-from sfumato.trusted.encoding.decimals import MOMENTS, Unit, at_multiple, multiples_of, size_of, units_between
+from sfumato.trusted.encoding.decimals import Unit, at_multiple, multiples_of, size_of, units_between
 from sfumato.trusted.encoding.scales import STEPS, NumericCodec
 
 _DIGITS = 4  # of the range, below which no unit is looked for, but for hundredths
@@ -73,8 +73,8 @@ def _units(codes: NumericCodec) -> tuple[Unit, ...]:
     span = codes.high - codes.low
     if codes.by_day or span <= 0:
         return ()
-    if codes.dated:
-        return tuple(unit for unit in MOMENTS if span / STEPS <= size_of(unit) <= span / 2)
+    if codes.chain is not None:
+        return tuple(unit for unit in codes.chain if span / STEPS <= size_of(unit) <= span / 2)
     digits = 10.0 ** (math.floor(math.log10(span)) - _DIGITS)
     finest = 1.0 if codes.whole else min(digits, _HUNDREDTH)
     return tuple(units_between(max(finest, span / STEPS), span / 2)) if 2 * max(finest, span / STEPS) <= span else ()

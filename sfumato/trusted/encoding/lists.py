@@ -10,7 +10,9 @@ from sfumato.trusted.arrays import CodeArray, FloatArray, IntArray
 from sfumato.trusted.encoding import reading
 from sfumato.trusted.encoding.code_arrays import Limits, encode_array, one
 from sfumato.trusted.encoding.listings import IS_NULL, NOT_LISTED, Listing
+from sfumato.trusted.encoding.values import TruthWords
 from sfumato.trusted.schema import BooleanColumn, CategoryColumn, text_of
+from sfumato.trusted.schema.words import plain_word
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class CategoricalCodec:
     nullable: bool
     otherwise: int
     truth: bool  # whether the values are false and true
+    words: tuple[str | int | float, ...] = ()  # how the schema spells false and true
 
     @classmethod
     def of(cls, column: CategoryColumn | BooleanColumn) -> "CategoricalCodec":
@@ -37,7 +40,8 @@ class CategoricalCodec:
             otherwise = len(values)
         else:
             otherwise = 0 if isinstance(column, BooleanColumn) else len(values) - 1
-        return cls(tuple(values), column.missing, otherwise, isinstance(column, BooleanColumn))
+        truth = isinstance(column, BooleanColumn)
+        return cls(tuple(values), column.missing, otherwise, truth, column.listed if truth else ())
 
     @property
     def size(self) -> int:
@@ -52,12 +56,13 @@ class CategoricalCodec:
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """The values as text."""
-        return tuple(text_of(value) for value in self.values)
+        return tuple(text_of(value) for value in self.words or self.values)
 
     @cached_property
     def plain(self) -> tuple[str | int | float | bool, ...]:
-        """The values in one type: their own, or text where the list mixes types."""
-        return self.texts if len({type(value) for value in self.values}) > 1 else self.values
+        """What the values come back as, in one type: their own, or text where the list mixes types."""
+        values = self.words or self.values
+        return self.texts if len({type(value) for value in values}) > 1 else values
 
     def encode(self, array: pa.Array) -> CodeArray:
         """See `Codes`."""
@@ -81,11 +86,15 @@ class CategoricalCodec:
     def _listing(self) -> Listing:
         return Listing(self.texts)
 
+    @cached_property
+    def _truth_words(self) -> TruthWords:
+        return {plain_word(word).encode(): float(place) for place, word in enumerate(self.words)}
+
     def find(self, array: pa.Array) -> IntArray:
         """The place of each value in the list, or why it has none."""
         if not self.truth:
             return reading.positions(array, self._listing)
-        truth, unread = reading.as_truth(array)
+        truth, unread = reading.as_truth(array, self._truth_words)
         place = np.where(np.isnan(truth), IS_NULL, truth == 1)
         return place if unread is None else np.where(unread, NOT_LISTED, place)
 

@@ -19,7 +19,9 @@ from sfumato.trusted.encoding.cells import CellType, unpack
 from sfumato.trusted.encoding.listings import IS_NULL, NOT_LISTED, Listing, NumberTable
 from sfumato.trusted.encoding.values import (
     DAY_SECONDS,
+    NO_WORDS,
     Kind,
+    TruthWords,
     Value,
     float_of_text,
     read_number,
@@ -111,8 +113,8 @@ def as_seconds(array: pa.Array) -> Numbers:
     return _nothing(array)
 
 
-def as_truth(array: pa.Array) -> Numbers:
-    """Each value as 1 (true) or 0 (false)."""
+def as_truth(array: pa.Array, own: TruthWords = NO_WORDS) -> Numbers:
+    """Each value as 1 (true) or 0 (false); `own` are the words that the schema adds."""
     match family(array.type):
         case "boolean":
             return Numbers(_filled(array))
@@ -120,9 +122,9 @@ def as_truth(array: pa.Array) -> Numbers:
             number = as_numbers(array).values
             return Numbers(number, ~((number == 0) | (number == 1) | np.isnan(number)))
         case "text":
-            return _each_text(array, truth_of_text)
+            return _each_text(array, lambda text: truth_of_text(text, own))
         case "cell":
-            return _each_cell(array, read_truth)
+            return _each_cell(array, lambda value: read_truth(value, own))
     return _nothing(array)
 
 

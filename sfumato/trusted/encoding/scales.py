@@ -15,8 +15,9 @@ from sfumato.trusted.arrays import CodeArray, FloatArray
 from sfumato.trusted.encoding import reading
 from sfumato.trusted.encoding.code_arrays import Limits, encode_array, one, put
 from sfumato.trusted.encoding.decimals import MOMENTS, Unit, roundest_between, roundest_of_steps
+from sfumato.trusted.encoding.multiples import CountedReader, CountedWriter, Step
 from sfumato.trusted.encoding.scratch import scratch_array
-from sfumato.trusted.schema import Column
+from sfumato.trusted.schema import Column, IntegerColumn, NumberColumn
 
 Read = Callable[[pa.Array], reading.Numbers]
 Write = Callable[[FloatArray, NDArray[np.bool_]], pa.Array]
@@ -42,6 +43,9 @@ class _Atom(NamedTuple):
 class NumericCodec:
     """Steps of a bounded scale, then atoms.
 
+    Numbers here are those of the scale: days of a date, seconds of a moment, and where the schema says that values are
+    multiples of something, how many. `read` and `write` lead from values to them and back.
+
     Edge cases, the code they get
         below or above the bounds, infinite   the bound's
         null or NaN                           missing, or `otherwise` where the schema does not allow it
@@ -58,10 +62,13 @@ class NumericCodec:
     place: float | None  # the schema's `otherwise`
     read: Read
     write: Write
+    unit: Step | None = None  # what the scale counts, where values are multiples of it
 
     @classmethod
     def of(cls, column: Column) -> "NumericCodec":
         """The codes of a number, integer, date or datetime column."""
+        if isinstance(column, NumberColumn | IntegerColumn) and column.spacing is not None:
+            return cls._of_multiples(column, Step.of(column.spacing))
         whole = column.type != "number"
         log = getattr(column, "scale", "linear") == "log"
         to_number, read, write = _HANDS[column.type]
@@ -69,6 +76,21 @@ class NumericCodec:
         place = None if column.otherwise is None else to_number(column.otherwise)
         atoms, dated = tuple(getattr(column, "atoms", ())), column.type in ("date", "datetime")
         return cls(low, high, whole, log, dated, atoms, column.missing, place, read, write)
+
+    @classmethod
+    def _of_multiples(cls, column: NumberColumn | IntegerColumn, unit: Step) -> "NumericCodec":
+        """The codes of a column of multiples: those of whole numbers, which count them."""
+        points = [*column.bounds, *column.atoms, *([] if column.otherwise is None else [column.otherwise])]
+        low, high, *others = np.rint(unit.counts(np.array(points, dtype=np.float64))).tolist()
+        atoms, place = others[: len(column.atoms)], others[len(column.atoms) :]
+        return cls(
+            *(low, high, True, column.scale == "log", False, tuple(atoms), column.missing, place[0] if place else None),
+            *(CountedReader(unit), CountedWriter(unit, column.type == "integer"), unit),
+        )
+
+    def in_units(self, number: FloatArray) -> FloatArray:
+        """Numbers of the scale, such as means, in the units of the column."""
+        return number if self.unit is None else self.unit.numbers(number)
 
     @cached_property
     def _range(self) -> float:
@@ -120,7 +142,11 @@ class NumericCodec:
     @cached_property
     def _log_start(self) -> float:
         """log(1 + (x - low) / start) is the scale: a plain logarithm where low is above 0."""
-        return self.low if self.low > 0 else 1.0 if self.whole else _SMALLEST_OF_LOG * self._range
+        if self.low > 0:
+            return self.low
+        if self.whole and self.unit is None:
+            return 1.0
+        return max(_SMALLEST_OF_LOG * self._range, float(self.whole))
 
     @cached_property
     def growth(self) -> float:
@@ -199,7 +225,8 @@ class NumericCodec:
 
     def number_of(self, value: object) -> float:
         """One public value as a number of this column's scale, NaN if it cannot be read."""
-        return float(self.read(one(value)).values[0])
+        number = self.read(one(value)).values
+        return float((number if self.unit is None else self.unit.settled(number))[0])
 
     def code_of(self, value: object) -> int | None:
         """See `Codes`."""
@@ -357,7 +384,9 @@ class NumericCodec:
 
     @cached_property
     def chain(self) -> tuple[Unit, ...] | None:
-        """The units by which a value is round, where they are not those of decimal numbers."""
+        """The units by which a value is round, finest first, where they are not those of decimal numbers."""
+        if self.unit is not None:
+            return self.unit.chain
         return MOMENTS if self.dated else None
 
     @cached_property
@@ -402,20 +431,24 @@ class NumericCodec:
 @lru_cache(maxsize=_TABLES)
 def _ends_of(scale: NumericCodec) -> FloatArray:
     """See `NumericCodec._table`. A table is 8 MB, so that only some are kept."""
-    ends = scale.number_at(np.arange(STEPS + 1) / STEPS)
     if not scale.whole:
-        return ends
-    ends = np.ceil(ends)
+        return scale.number_at(np.arange(STEPS + 1) / STEPS)
+    ends = _whole_ends(scale)
     ends = ends[np.diff(ends, prepend=-np.inf) > 0]
     alone = np.array(scale.standing_out)  # each is a step of its own
     added = np.setdiff1d(np.concatenate((alone, alone + 1)), ends)
     return np.insert(ends, np.searchsorted(ends, added), added)
 
 
+def _whole_ends(scale: NumericCodec) -> FloatArray:
+    """The ends of the even scale as whole numbers; its own end is exact, whatever a logarithm makes of it."""
+    return np.minimum(np.ceil(scale.number_at(np.arange(STEPS + 1) / STEPS)), scale.high + 1)
+
+
 @lru_cache(maxsize=_TABLES)
 def _steps_of_even_places(scale: NumericCodec) -> CodeArray:
     """See `NumericCodec._steps_of_places`."""
-    ends, table = np.ceil(scale.number_at(np.arange(STEPS + 1) / STEPS)), _ends_of(scale)
+    ends, table = _whole_ends(scale), _ends_of(scale)
     first, last = (np.searchsorted(table[1:-1], end, side="right") for end in (ends[:-1], ends[1:] - 1))
     return np.where(first == last, first, ~first).astype(np.int32)
 

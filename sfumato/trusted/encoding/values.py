@@ -25,7 +25,8 @@ import enum
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,11 @@ _LARGEST_EXACT = 2.0**53  # all integers below are floats
 _NO_DIGITS = set(b".eE")
 _HEXADECIMAL = re.compile(rb"0x[0-9a-f]{1,16}")
 _TRUTH_WORDS = {b"true": 1.0, b"false": 0.0}
+
+
+TruthWords = Mapping[bytes, float]
+"""Words for false and true, in small letters, and the number of each."""
+NO_WORDS: TruthWords = MappingProxyType({})
 
 
 class Kind(enum.IntEnum):
@@ -158,26 +164,32 @@ def read_seconds(value: Value) -> float | None:
     return None
 
 
-def read_truth(value: Value) -> float | None:
-    """The value in a boolean column, as 1 or 0: NaN for a null, None where it cannot be read."""
+def read_truth(value: Value, own: TruthWords = NO_WORDS) -> float | None:
+    """The value in a boolean column, as 1 or 0: NaN for a null, None where it cannot be read.
+
+    `own` are the words that the schema adds.
+    """
     match value.kind:
         case Kind.NULL:
             return math.nan
         case Kind.NUMBER:
             return float(value.content) if value.content in (0, 1) else None
         case Kind.TEXT:
-            return truth_of_text(value.content)
+            return truth_of_text(value.content, own)
     return None
 
 
 _WORDS = dict.fromkeys((b"true", b"t", b"yes", b"y"), 1.0) | dict.fromkeys((b"false", b"f", b"no", b"n"), 0.0)
 
 
-def truth_of_text(text: bytes) -> float | None:
-    """1 for true, t, yes, y and every spelling of 1; 0 for their opposites; NaN for `nan`; None for other text."""
+def truth_of_text(text: bytes, own: TruthWords = NO_WORDS) -> float | None:
+    """1 for true, t, yes, y and every spelling of 1; 0 for their opposites; NaN for `nan`; None for other text.
+
+    The schema's own words are added. It refuses those that mean something already.
+    """
     word = text.strip().lower()
-    if word in _WORDS:
-        return _WORDS[word]
+    if word in _WORDS or word in own:
+        return _WORDS[word] if word in _WORDS else own[word]
     number = float_of_text(word)
     return number if number is None or number in (0, 1) or math.isnan(number) else None
 

@@ -12,6 +12,7 @@ LineOf = Callable[[Location], int | None]
 KEYS = (
     *("sfumato", "name", "columns", "target", "unit", "column", "records"),
     *("type", "types", "bounds", "values", "missing", "atoms", "scale", "otherwise"),
+    *("decimals", "step", "words", "leave_out"),
 )
 
 
@@ -60,6 +61,8 @@ def _cure(item: Any) -> str:
     """What to change, in our words."""
     last = item["loc"][-1] if item["loc"] else ""
     match item["type"]:
+        case "extra_forbidden" if last in KEYS:
+            return "this key does not belong here; remove it, or change the type of the column"
         case "extra_forbidden":
             return f"unknown key{did_you_mean(str(last), KEYS)}; correct its spelling or remove it"
         case "missing":

@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -17,6 +18,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from sfumato.errors import SchemaError
 from sfumato.trusted.schema.messages import LineOf, did_you_mean, explain
+from sfumato.trusted.schema.steps import MOST_DECIMALS, check_multiples, check_step, written
+from sfumato.trusted.schema.words import check_words
 
 LARGEST_WHOLE = 2**53  # every integer up to here is a float64, so arithmetic on codes is exact
 LARGEST_NUMBER, SMALLEST_SPAN = 1e100, 1e-100
@@ -143,6 +146,11 @@ class CategoryColumn(_Column):
     )
     otherwise: Plain | None = Field(default=None, description="default: missing if allowed, else the last value")
 
+    @property
+    def listed(self) -> tuple[Plain, ...]:
+        """The values as the schema spells them."""
+        return self.values
+
     @model_validator(mode="after")
     def _distinct(self) -> Self:
         texts = [text_of(value) for value in self.values]
@@ -158,7 +166,22 @@ class BooleanColumn(_Column):
     """True or false."""
 
     type: Literal["boolean"]
+    words: tuple[Plain, Plain] | None = Field(
+        default=None, description="how false and true are spelt in the table and in samples, false first; or [0, 1]"
+    )
     otherwise: bool | None = Field(default=None, description="default: missing if allowed, else false")
+
+    @field_validator("words")
+    @classmethod
+    def _false_first(cls, words: tuple[Plain, Plain] | None) -> tuple[Plain, Plain] | None:
+        if words is not None:
+            check_words(words)
+        return words
+
+    @property
+    def listed(self) -> tuple[Plain, ...]:
+        """The words for false and true, where the schema has its own."""
+        return self.words or ()
 
 
 class _Ordered(_Column):
@@ -201,12 +224,37 @@ class _Scaled(_Pictured):
             )
         return self
 
+    @property
+    def spacing(self) -> Fraction | None:
+        """The step whose multiples the values are, where the schema names one; every integer is a multiple of 1."""
+        decimals, step = getattr(self, "decimals", None), getattr(self, "step", None)
+        if decimals is not None:
+            return Fraction(1, 10**decimals)
+        return None if step is None or (step == 1 and self.type == "integer") else written(step)
+
+    @model_validator(mode="after")
+    def _of_multiples(self) -> Self:
+        decimals, step = getattr(self, "decimals", None), getattr(self, "step", None)
+        if decimals is not None and step is not None:
+            raise ValueError("decimals and step say the same thing twice; keep one of them")
+        if self.spacing is not None:
+            key, bounds = "step" if decimals is None else "decimals", self.bounds  # type: ignore[attr-defined]
+            points = [("atoms", atom) for atom in self.atoms]  # type: ignore[attr-defined]
+            points += [] if self.otherwise is None else [("otherwise", self.otherwise)]  # type: ignore[attr-defined]
+            check_step(key, self.spacing, bounds if self.type == "number" else (0,))
+            check_multiples(key, self.spacing, bounds, points)
+        return self
+
 
 class NumberColumn(_Scaled):
     """A number between bounds. A value outside is clamped; one that cannot be read goes to `otherwise`."""
 
     type: Literal["number"]
     bounds: tuple[Real, Real]
+    decimals: int | None = Field(
+        default=None, ge=0, le=MOST_DECIMALS, description="how many digits stand behind the point: 2 for a price"
+    )
+    step: Real | None = Field(default=None, description="values are multiples of it: 0.25; instead of decimals")
     atoms: tuple[Real, ...] = Field(default=(), description="values that occur exactly; 0 and the bounds always count")
     scale: Literal["linear", "log"] = "linear"
     otherwise: Real | None = Field(
@@ -230,6 +278,7 @@ class IntegerColumn(_Scaled):
 
     type: Literal["integer"]
     bounds: tuple[Whole, Whole]
+    step: Whole | None = Field(default=None, description="values are multiples of it: 10000")
     atoms: tuple[Whole, ...] = Field(default=(), description="values that stand out; 0 and the bounds always count")
     scale: Literal["linear", "log"] = "linear"
     otherwise: Whole | None = Field(
@@ -273,9 +322,9 @@ def _fits(stored: str, column: Column) -> bool:
     if stored.startswith("zone "):
         return column.type == "datetime"
     if stored.startswith(("int", "uint", "float")):
-        listed = column.values if isinstance(column, CategoryColumn) else ()
+        listed = column.listed if isinstance(column, CategoryColumn | BooleanColumn) else ()
         return column.type in ("integer", "number") or (listed != () and not any(isinstance(v, str) for v in listed))
-    return column.type == "category"
+    return isinstance(column, CategoryColumn | BooleanColumn) and column.listed != ()
 
 
 class Unit(_Part):
@@ -301,6 +350,9 @@ class Schema(_Part):
         default=False, description="whether every column but the target may be published as it is; for label adjacency"
     )
 
+    leave_out: tuple[str, ...] = Field(
+        default=(), description="columns of the table that are not read on purpose: ids, free text"
+    )
     types: Mapping[str, str] = Field(
         default_factory=dict,
         description="how a sample stores a column, where the type alone leaves it open: int16, float32, category, "
@@ -321,6 +373,10 @@ class Schema(_Part):
             )
         if self.unit is not None and self.unit.column in names:
             raise ValueError(f"unit: {self.unit.column!r} must not be released; take it off the columns")
+        for name in self.leave_out:
+            if name in self.read:
+                described = "the unit's" if name not in names else "described among the columns"
+                raise ValueError(f"leave_out: {name!r} is {described} and is read; take it off one of the two")
         return self
 
     @model_validator(mode="after")

@@ -122,8 +122,8 @@ def class_labels(target: str | None, classes: int, columns: Mapping[str, Codes])
 def affine(scale: NumericCodec) -> tuple[float, float]:
     """Offset and unit that turn a place into the column's units; into its natural logarithm on a log scale."""
     if not scale.log:
-        low, high = scale.number_at(np.array([0.0, 1.0]))
-        return float(low) - 0.5 * scale.whole, float(high - low)
-    start = float(scale.number_at(np.array([0.0]))[0])
+        low, high = scale.in_units(scale.number_at(np.array([0.0, 1.0])) - 0.5 * scale.whole)
+        return float(low), float(high - low)
+    start = float(scale.in_units(scale.number_at(np.array([0.0])))[0])
     growth = math.log1p(scale.growth)
     return (math.log(start) if start > 0 else 0.0), growth
