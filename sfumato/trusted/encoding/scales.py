@@ -3,8 +3,8 @@
 import datetime as dt
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,8 @@ from sfumato.trusted.encoding import reading
 from sfumato.trusted.encoding.code_arrays import Limits, encode_array, one, put
 from sfumato.trusted.encoding.decimals import roundest_between
 from sfumato.trusted.encoding.scratch import scratch_array
-from sfumato.trusted.schema import Column
+from sfumato.trusted.encoding.text_formats import reader_of
+from sfumato.trusted.schema import Column, TextFormat
 
 Read = Callable[[pa.Array], reading.Numbers]
 Write = Callable[[FloatArray, NDArray[np.bool_]], pa.Array]
@@ -56,19 +57,22 @@ class NumericCodec:
     listed_atoms: tuple[float, ...]
     nullable: bool
     place: float | None  # the schema's `otherwise`
-    read: Read
+    read_public: Read  # values in a request, which are written as in the schema
     write: Write
+    read: Read = field(compare=False)  # values of tables, which may be text of the schema's format
 
     @classmethod
-    def of(cls, column: Column) -> "NumericCodec":
-        """The codes of a number, integer, date or datetime column."""
+    def of(cls, column: Column, text: TextFormat) -> "NumericCodec":
+        """The codes of a number, integer, date or datetime column whose texts are written so."""
         whole = column.type != "number"
         log = getattr(column, "scale", "linear") == "log"
         to_number, read, write = _HANDS[column.type]
         low, high = (to_number(bound) for bound in column.bounds)  # type: ignore[union-attr]
         place = None if column.otherwise is None else to_number(column.otherwise)
         atoms, dated = tuple(getattr(column, "atoms", ())), column.type in ("date", "datetime")
-        return cls(low, high, whole, log, dated, atoms, column.missing, place, read, write)
+        of_text = reader_of(column.type, text)
+        of_table = read if of_text is None else partial(read, of_text=of_text)
+        return cls(low, high, whole, log, dated, atoms, column.missing, place, read, write, of_table)
 
     @cached_property
     def _range(self) -> float:
@@ -177,7 +181,7 @@ class NumericCodec:
     def _of_values(self, array: pa.Array) -> CodeArray:
         types = pa.types
         whole = types.is_integer(array.type) and not types.is_uint64(array.type)
-        if whole and self.exact and self.read is reading.as_numbers:
+        if whole and self.exact and not self.dated:
             return self._of_integers(array.to_numpy())
         numbers, unread = self.read(array)
         codes = self._of_numbers(numbers, self._absent)
@@ -199,7 +203,7 @@ class NumericCodec:
 
     def number_of(self, value: object) -> float:
         """One public value as a number of this column's scale, NaN if it cannot be read."""
-        return float(self.read(one(value)).values[0])
+        return float(self.read_public(one(value)).values[0])
 
     def code_of(self, value: object) -> int | None:
         """See `Codes`."""
@@ -440,7 +444,7 @@ def _days_of(day: dt.date) -> float:
     return float(day.toordinal() - _EPOCH.toordinal())
 
 
-_HANDS: dict[str, tuple[Callable[[Any], float], Read, Write]] = {
+_HANDS: dict[str, tuple[Callable[[Any], float], Callable[..., reading.Numbers], Write]] = {
     "number": (float, reading.as_numbers, _write_number),
     "integer": (float, reading.as_numbers, _write_whole),
     "date": (_days_of, reading.as_days, _write_days),

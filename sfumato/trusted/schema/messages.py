@@ -12,6 +12,7 @@ LineOf = Callable[[Location], int | None]
 KEYS = (
     *("sfumato", "name", "columns", "target", "unit", "column", "records"),
     *("type", "types", "bounds", "values", "missing", "atoms", "scale", "otherwise"),
+    *("text", "separator", "encoding", "decimal", "thousands", "units", "dates", "datetimes"),
 )
 
 
