@@ -3,6 +3,7 @@
 Its author completes it from what they know, not from the rows.
 """
 
+import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,10 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 import yaml
 
-from sfumato.errors import RequestError
-from sfumato.evaluate.checking import check_separator
+from sfumato.evaluate.file_formats import format_of_header
 from sfumato.trusted.encoding.reading import family
-from sfumato.trusted.sources import databases
+from sfumato.trusted.schema import TextFormat
+from sfumato.trusted.sources import databases, excel_files
 from sfumato.trusted.sources.array_files import RUN_JOINTS, header_shapes, is_array_file
 from sfumato.trusted.sources.databases import Database
 from sfumato.trusted.sources.files import header_types
@@ -42,19 +43,29 @@ _KINDS = {
 
 def draft_schema(data: str | Path | Database) -> str:
     """The draft as YAML text. CSV headers declare no types; there even the type is to be filled in."""
-    name, columns = _header(data)
+    text = TextFormat() if isinstance(data, Database) else format_of_header(data)
+    name, columns = _header(data, text)
     lines = [f"  - {{name: {_quoted(name)}, {kind}}}\n" for name, kind in columns]
-    return _HEAD.format(name=name, stem=_quoted(name.split(".")[0])) + "".join(lines) + _TAIL
+    return _HEAD.format(name=name, stem=_quoted(name.split(".")[0])) + "".join(lines) + _text(text) + _TAIL
 
 
-def _header(data: str | Path | Database) -> tuple[str, list[tuple[str, str]]]:
+def _header(data: str | Path | Database, text: TextFormat) -> tuple[str, list[tuple[str, str]]]:
     """What the table is called, and its columns."""
     if isinstance(data, Database):
         return data.table or "query", _columns(databases.header_types(data))
     name = Path(data).name
-    if hint := check_separator(data):
-        raise RequestError(f"{data}: {hint}")
-    return name, _columns_of_arrays(Path(data)) if is_array_file(data) else _columns(header_types(data))
+    if excel_files.is_workbook(data):
+        return name, _columns(excel_files.header_types(data))
+    return name, _columns_of_arrays(Path(data)) if is_array_file(data) else _columns(header_types(data, text))
+
+
+def _text(text: TextFormat) -> str:
+    """How the file is written, where that is not the usual."""
+    found = text.model_dump(exclude_defaults=True)
+    if not found:
+        return ""
+    keys = ", ".join(f"{key}: {json.dumps(value)}" for key, value in found.items())
+    return f"text: {{{keys}}}  # and decimal, thousands, units, dates, datetimes, where they are not as in the schema\n"
 
 
 def _columns(types: Mapping[str, pa.DataType]) -> list[tuple[str, str]]:

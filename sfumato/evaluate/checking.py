@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,6 @@ _KEPT = 1_000  # different values of a column that are remembered
 _SHOWN = 3
 _TEXT_LIKE = 0.5  # share of different values among those not listed from which they look like ids or free text
 _FEW_ROWS = 20  # with fewer nothing looks like an id
-_PROBE = 1 << 20  # bytes of a file
 
 
 @dataclass(frozen=True)
@@ -154,36 +152,3 @@ def _difference(text: str, listed: str) -> str:
     if text.casefold() == listed.casefold():
         return "case"
     return "spacing" if "".join(text.split()) == "".join(listed.split()) else "case and spacing"
-
-
-def check_encoding(data: Any) -> str | None:
-    """What to do where a CSV file is not UTF-8. Reads rows."""
-    path = _csv_file(data)
-    if path is None:
-        return None
-    with path.open("rb") as file:
-        start = file.read(_PROBE)
-    try:
-        (start if len(start) < _PROBE else start[: start.rfind(b"\n")]).decode("utf-8")
-    except UnicodeDecodeError:
-        return "the file is not UTF-8, so that letters beyond ASCII are lost; convert it, say with iconv"
-    return None
-
-
-def check_separator(data: Any) -> str | None:
-    """What to do where the header of a CSV file is separated by something else. Reads the first line alone."""
-    path = _csv_file(data)
-    if path is None:
-        return None
-    with path.open("rb") as file:
-        header = file.readline(_PROBE)
-    expected = b"\t" if path.suffix.lower() == ".tsv" else b","
-    found = max((b",", b";", b"\t", b"|"), key=header.count)
-    if header.count(found) <= header.count(expected):
-        return None
-    return f"the header is separated by {found.decode()!r}, and {expected.decode()!r} is expected; convert the file"
-
-
-def _csv_file(data: Any) -> Path | None:
-    path = Path(data) if isinstance(data, str | Path) else None
-    return path if path is not None and path.suffix.lower() in (".csv", ".tsv") and path.is_file() else None

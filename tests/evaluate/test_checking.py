@@ -11,7 +11,9 @@ from typer.testing import CliRunner
 import sfumato
 from sfumato.cli.app import app
 from sfumato.errors import DataError
-from sfumato.evaluate.checking import check_encoding, check_separator, check_table
+from sfumato.evaluate.checking import check_table
+from sfumato.evaluate.file_formats import check_encoding, check_separator
+from sfumato.trusted.schema import TextFormat
 
 SCHEMA = """
 sfumato: 1
@@ -76,14 +78,56 @@ def test_what_is_as_the_schema_says_has_no_hint(table):
     assert all(one.rows == 0 for one in by_name(table.slice(0, 0)).values())
 
 
-def test_first_bytes_tell_separator_and_encoding(tmp_path):
-    (tmp_path / "a.csv").write_bytes("age;job\n3;Köln\n".encode("latin-1"))
-    assert "not UTF-8" in check_encoding(tmp_path / "a.csv")
-    assert "separated by ';'" in check_separator(tmp_path / "a.csv")
-    (tmp_path / "b.csv").write_text("age,job\n3,Köln\n", encoding="utf-8")
-    for data in (tmp_path / "b.csv", tmp_path, pa.table({})):
-        assert check_encoding(data) is None
-        assert check_separator(data) is None
+LATIN, UTF8 = "age;job\n3;Köln\n".encode("latin-1"), "age,job\n3;Köln\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "hint"),
+    [
+        (LATIN, {}, "`text: {encoding: cp1252}`"),
+        (LATIN, {"encoding": "latin-1"}, None),
+        (LATIN, {"encoding": "cp1252"}, None),
+        (LATIN, {"encoding": "utf-16"}, "`text: {encoding: cp1252}`"),
+        (LATIN.replace(b"K", b"\x80"), {"encoding": "latin-1"}, "`text: {encoding: cp1252}`"),
+        (LATIN.replace(b"K", b"\x81"), {}, "`text: {encoding: latin-1}`"),
+        (UTF8, {}, None),
+        (UTF8, {"encoding": "latin-1"}, "leave `encoding` out"),
+        (UTF8[:-2], {}, None),
+        (UTF8.decode().encode("utf-16"), {}, "`text: {encoding: utf-16}`"),
+        (UTF8.decode().encode("utf-16"), {"encoding": "utf-16"}, None),
+        (b"age,job\n", {"encoding": "cp1252"}, None),
+    ],
+)
+def test_first_bytes_tell_the_encoding(tmp_path, content, said, hint):
+    (tmp_path / "a.csv").write_bytes(content)
+    found = check_encoding(tmp_path / "a.csv", TextFormat(**said))
+    assert found is None if hint is None else hint in found
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "hint"),
+    [
+        (LATIN, {}, '`text: {separator: ";"}`'),
+        (LATIN, {"separator": ";"}, None),
+        (UTF8, {}, None),
+        (UTF8, {"separator": ";"}, '`text: {separator: ","}`'),
+        (b"age\tjob\n", {}, '`text: {separator: "\\t"}`'),
+        (b"age\n;;;;\n", {}, None),
+        ("age;job\n".encode("utf-16"), {"encoding": "utf-16"}, '`text: {separator: ";"}`'),
+        (b"", {}, None),
+    ],
+)
+def test_the_header_tells_the_separator(tmp_path, content, said, hint):
+    (tmp_path / "a.csv").write_bytes(content)
+    found = check_separator(tmp_path / "a.csv", TextFormat(**said))
+    assert found is None if hint is None else hint in found
+
+
+def test_other_tables_have_no_separator(tmp_path):
+    (tmp_path / "a.csv").write_bytes(LATIN)
+    for data in (tmp_path, pa.table({})):
+        assert check_encoding(data, TextFormat()) is None
+        assert check_separator(data, TextFormat()) is None
 
 
 def test_the_command_spends_nothing_and_marks_its_file(table, tmp_path):

@@ -16,7 +16,7 @@ from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.schema import Schema, TextFormat
 from sfumato.trusted.sources import csv_files
 from sfumato.trusted.sources.batches import Parts, StreamSource, alone, cores, rows_at_once
-from sfumato.trusted.sources.locations import Location
+from sfumato.trusted.sources.locations import BROKEN, Location
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _DECLARING = ("parquet", "arrow", "orc")  # formats whose files declare the types of their columns
@@ -37,6 +37,22 @@ def header_types(path: str | Path, text: TextFormat = TextFormat()) -> dict[str,
     if _kind(file) == "CSV":
         return dict.fromkeys(csv_files.names_in(file, dialect_of(file, text)), pa.null())
     return {field.name: field.type for field in _parquet(file).storage}
+
+
+def csv_start(path: str | Path, size: int) -> tuple[bytes, str] | None:
+    """The first bytes of one CSV file, unpacked, and the separator that its name tells; None for other tables.
+
+    Rows are among the bytes: not for a release.
+    """
+    place = Location.of(path)
+    if place.suffix not in (".zip", *_DELIMITERS) or place.files != [place]:
+        return None
+    (file,) = _listed(place)
+    try:
+        with file.stream() as stream:
+            return stream.read(size), _DELIMITERS[file.suffix]
+    except BROKEN as error:
+        raise DataError(f"{file} cannot be read as CSV ({type(error).__name__}); check the file") from None
 
 
 def dialect_of(file: Location, text: TextFormat) -> csv_files.Dialect:
