@@ -3,7 +3,6 @@
 Its author completes it from what they know, not from the rows.
 """
 
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import yaml
 
-from sfumato.evaluate.file_formats import format_of_header
+from sfumato.evaluate.file_formats import format_of_header, keys_of
 from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.schema import TextFormat
 from sfumato.trusted.sources import databases, excel_files
@@ -61,11 +60,8 @@ def _header(data: str | Path | Database, text: TextFormat) -> tuple[str, list[tu
 
 def _text(text: TextFormat) -> str:
     """How the file is written, where that is not the usual."""
-    found = text.model_dump(exclude_defaults=True)
-    if not found:
-        return ""
-    keys = ", ".join(f"{key}: {json.dumps(value)}" for key, value in found.items())
-    return f"text: {{{keys}}}  # and decimal, thousands, units, dates, datetimes, where they are not as in the schema\n"
+    keys = keys_of(text)
+    return keys and f"text: {{{keys}}}  # and decimal, thousands, units, dates, datetimes, where they need it\n"
 
 
 def _columns(types: Mapping[str, pa.DataType]) -> list[tuple[str, str]]:

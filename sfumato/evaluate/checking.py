@@ -15,9 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import RequestError
+from sfumato.evaluate.file_formats import likely_format
 from sfumato.trusted.arrays import BoolArray
 from sfumato.trusted.encoding import CategoricalCodec, Codes, Encoder, NumericCodec
+from sfumato.trusted.encoding.cells import CellType, unpack
 from sfumato.trusted.encoding.listings import IS_NULL, NOT_LISTED
+from sfumato.trusted.encoding.values import Kind
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
@@ -71,7 +74,7 @@ def check_table(data: Any, schema: Schema) -> list[ColumnCheck]:
     `RequestError` for a Spark frame.
     """
     columns, known = Encoder(schema).columns, schema.model_copy(update={"unit": None})
-    tallies = {name: _Tally(columns[name]) for name in columns}
+    tallies = {name: _Tally(columns[name], schema[name].type) for name in columns}
     with closing(open_source(data, known, declared=True)) as source:
         if not hasattr(source, "records"):
             raise RequestError("a Spark frame is not looked at record by record; check an extract of it")
@@ -89,8 +92,8 @@ def _add_all(parts: Iterable[pa.RecordBatch], tallies: Mapping[str, "_Tally"]) -
 class _Tally:
     """What has been seen of one column so far."""
 
-    def __init__(self, codes: Codes) -> None:
-        self._codes = codes
+    def __init__(self, codes: Codes, column_type: str) -> None:
+        self._codes, self._type = codes, column_type
         self._rows = self._nulls = self._unread = self._outside = self._unlisted = 0
         self._strange: Counter[str] = Counter()
 
@@ -120,8 +123,8 @@ class _Tally:
 
     def _remember(self, array: pa.Array, where: BoolArray) -> None:
         if where.any():
-            for value in array.filter(pa.array(where)).to_pylist():
-                text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+            stored, shown = (array.storage, _shown_cell) if isinstance(array.type, CellType) else (array, _shown)
+            for text in map(shown, stored.filter(pa.array(where)).to_pylist()):
                 if text in self._strange or len(self._strange) < _KEPT:
                     self._strange[text] += 1
 
@@ -140,8 +143,28 @@ class _Tally:
             share = f"{text!r} in {count / self._rows:.1%} of the rows"
             alike = near.get(_plainly(text))
             yield share if alike is None else f"{share} differs from {alike!r} in {_difference(text, alike)}"
+        if isinstance(self._codes, NumericCodec):
+            unread = {text: count for text, count in self._strange.items() if _is_unread(text, self._codes)}
+            yield from filter(None, [likely_format(unread, self._type)])
         if self._unlisted >= _FEW_ROWS and len(self._strange) > _TEXT_LIKE * min(total, _KEPT):
             yield "almost every value is different: an id or free text, which cannot be released; leave the column out"
+
+
+def _shown(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _shown_cell(cell: bytes) -> str:
+    """A cell of Excel, SQLite or a column of objects."""
+    kind, content = unpack(cell)
+    if kind in (Kind.DAY, Kind.MOMENT):
+        return f"a {kind.name.lower()}"
+    return _shown(content) if kind in (Kind.TEXT, Kind.NUMBER) else "a value of another kind"
+
+
+def _is_unread(text: str, codes: NumericCodec) -> bool:
+    unread = codes.read(pa.array([text])).unread
+    return unread is not None and bool(unread[0])
 
 
 def _plainly(text: str) -> str:

@@ -1,19 +1,27 @@
-"""How a CSV file is written, as far as its first bytes tell: separator and encoding, and what the schema says of them.
+"""How text is written, as far as it can be told by looking: separator and encoding of files, numbers, dates.
 
-A release never asks this: it reads a file as the schema says, or as its name does.
+For the custodian and for drafts. A release never asks this: it reads a file as the schema says, or as its name does.
 """
 
 import codecs
 import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.trusted.encoding.text_formats import reader_of
 from sfumato.trusted.schema import TextFormat
 from sfumato.trusted.sources.files import csv_start
 
 _PROBE = 1 << 20  # bytes of a file
 _SEPARATORS = (",", ";", "\t", "|")
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_SIGNS = ((".", None), (",", None), (",", "."), (",", " "), (".", ","), (".", "'"))  # of decimals and thousands
+_DAYS = ("%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y%m%d")
+_WORD = re.compile(r"[^\d\s.,'’+-]+(?: ?[^\d\s.,'’+-]+)*")
+_MOST_ALIKE = 0.8  # of the values that cannot be read
 _ONLY_CP1252 = bytes(range(0x80, 0xA0))  # letters there, and control characters in other encodings of single bytes
 
 
@@ -44,14 +52,46 @@ def check_separator(data: Any, text: TextFormat) -> str | None:
     return f"the header is separated by {found!r}, and {expected!r} is expected; {cure}"
 
 
+def likely_format(texts: Mapping[str, int], column_type: str) -> str | None:
+    """What to write where texts that cannot be read, each with how often it occurs, look like another format."""
+    best = max(_formats(texts, column_type), key=lambda text: _read_by(text, texts, column_type))
+    if _read_by(best, texts, column_type) <= _MOST_ALIKE * sum(texts.values()):
+        return None
+    return f"they could be read with `text: {{{keys_of(best)}}}` in the schema, if that is what they mean"
+
+
+def _read_by(text: TextFormat, texts: Mapping[str, int], column_type: str) -> int:
+    reader = reader_of(column_type, text)
+    return sum(count for one, count in texts.items() if reader is not None and reader(one.encode()) is not None)
+
+
+def _formats(texts: Iterable[str], column_type: str) -> Iterable[TextFormat]:
+    """Formats that a column may be written in, the likelier first."""
+    if column_type in ("date", "datetime"):
+        times = ("", " %H:%M", " %H:%M:%S")
+        return (TextFormat.model_validate({f"{column_type}s": day + time}) for day in _DAYS for time in times)
+    words = Counter(word.group() for one in texts if (word := _WORD.search(one)))
+    units = [(), *((word,) for word, _ in words.most_common(1))]
+    return (
+        TextFormat.model_validate({"decimal": decimal, "thousands": thousands, "units": unit})
+        for unit in units
+        for decimal, thousands in _SIGNS
+    )
+
+
+def keys_of(text: TextFormat) -> str:
+    """What a format says, as YAML inside of braces."""
+    found = text.model_dump(exclude_defaults=True)
+    return ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in found.items())
+
+
 def format_of_header(data: Any) -> TextFormat:
     """What the header line alone tells of the format of a CSV file; a plain format for other tables."""
     start = _start_of(data)
     if start is None:
         return TextFormat()
     content, by_name = start
-    line = content[:2] if content.startswith(_MARKS) else content.partition(b"\n")[0]
-    encoding = encoding_of(line)
+    encoding = encoding_of(re.split(rb"[\r\n]", content, maxsplit=1)[0])
     header = _header_of(content, encoding)
     found = max(_SEPARATORS, key=header.count)
     separator = found if header.count(found) > header.count(by_name) else None

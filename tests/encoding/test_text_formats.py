@@ -55,6 +55,7 @@ SWISS = NumberFormat(b".", "'", ("CHF",))
         (FRENCH, "1\u202f234,5\u00a0€", 1234.5),
         (FRENCH, "1\u00a0234", 1234.0),
         (FRENCH, "1 23", None),
+        (FRENCH, "1.5", None),
         (SWISS, "1'234.5 CHF", 1234.5),
         (SWISS, "1’234", 1234.0),
     ],

@@ -44,7 +44,7 @@ class NumberFormat:
 
     def __call__(self, text: bytes) -> float | None:
         """The number that a text writes as the nearest float64; NaN where it says so; None where it is no number."""
-        word = self._without_thousands(self._without_unit(_AROUND.sub(b"", text)))
+        word = self._without_thousands(self._without_unit(_stripped(text)))
         if word is None or (self.decimal != b"." and b"." in word):
             return None
         return float_of_text(word.replace(self.decimal, b"."))
@@ -53,18 +53,18 @@ class NumberFormat:
         """Of units that end alike the longest is meant. A sign may stand before a unit: -€ 5."""
         for unit in self._longest_first:
             if word.endswith(unit):
-                return _AROUND.sub(b"", word.removesuffix(unit))
+                return _stripped(word.removesuffix(unit))
             if word.startswith(unit):
-                return _AROUND.sub(b"", word.removeprefix(unit))
+                return _stripped(word.removeprefix(unit))
             if word[:1] in (b"+", b"-") and word.startswith(unit, 1):
-                return word[:1] + _AROUND.sub(b"", word[1 + len(unit) :])
+                return word[:1] + _stripped(word[1 + len(unit) :])
         return word
 
     def _without_thousands(self, word: bytes) -> bytes | None:
         """None where a sign for thousands stands elsewhere than between groups of three digits."""
-        for sign in self._signs:
+        for sign, grouped in self._signs.items():
             if sign in word:
-                return word.replace(sign, b"") if self._grouped(sign).fullmatch(word) else None
+                return word.replace(sign, b"") if grouped.fullmatch(word) else None
         return word
 
     @cached_property
@@ -72,14 +72,11 @@ class NumberFormat:
         return tuple(sorted((unit.encode() for unit in self.units), key=lambda unit: (-len(unit), unit)))
 
     @cached_property
-    def _signs(self) -> tuple[bytes, ...]:
-        return _MEANT.get(self.thousands, (self.thousands.encode(),)) if self.thousands else ()
-
-    def _grouped(self, sign: bytes) -> re.Pattern[bytes]:
-        decimal = re.escape(self.decimal)
-        return re.compile(
-            b"[+-]?[0-9]{1,3}(?:%b[0-9]{3})+(?:%b[0-9]*)?(?:[eE][+-]?[0-9]+)?" % (re.escape(sign), decimal)
-        )
+    def _signs(self) -> dict[bytes, re.Pattern[bytes]]:
+        """The signs that may stand for thousands, each with the numbers that have it in its places."""
+        signs = _MEANT.get(self.thousands, (self.thousands.encode(),)) if self.thousands else ()
+        rest = b"(?:%b[0-9]*)?(?:[eE][+-]?[0-9]+)?" % re.escape(self.decimal)
+        return {sign: re.compile(b"[+-]?[0-9]{1,3}(?:%b[0-9]{3})+%b" % (re.escape(sign), rest)) for sign in signs}
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,7 @@ class DateFormat:
 
     def __call__(self, text: bytes) -> float | None:
         """The seconds since 1970-01-01; NaN where the text says so; None where it is no date."""
-        found = self._pattern.fullmatch(_AROUND.sub(b"", text))
+        found = self._pattern.fullmatch(_stripped(text))
         if found is None:
             return nan_of_text(text)
         fields = {name: int(digits) for name, digits in found.groupdict().items()}
@@ -114,3 +111,9 @@ class DateFormat:
             width = _WIDTHS[letter][-1:] if side_by_side else _WIDTHS[letter]
             pattern += b"(?P<%b>[0-9]{%b})" % (_NAMES[letter].encode(), width) + re.escape(sign.encode())
         return re.compile(pattern)
+
+
+def _stripped(text: bytes) -> bytes:
+    """Without spaces of any kind around it."""
+    plain = text.strip()
+    return plain if plain.isascii() else _AROUND.sub(b"", plain)
