@@ -164,6 +164,7 @@ def test_no_byte_stops_a_stream_and_blocks_do_not_matter(data, sizes, kind):
         return b"".join(parts)
 
     assert read(*sizes) == read(1 << 20)
+    assert all(len(Transcoded(io.BytesIO(mark + data), encoding).read(size)) <= max(size, 6) for size in range(1, 40))
     if len(data) % 2 == 0:
         lost = read(1).decode("utf-8", "surrogatepass")
         back = lost.encode("utf-16-be" if mark == b"\xfe\xff" else "utf-16-le", "surrogatepass") if mark else b""
@@ -264,3 +265,19 @@ def test_a_bomb_without_lines_does_not_fill_the_memory(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="cannot be read as CSV"):
         open_source(tmp_path / "t.zip", SCHEMA)
     assert sum(taken) < 1 << 22
+
+
+@given(st.lists(st.sampled_from(["ä", "x;y", '"a;ß"', '"z\n€"', "é\r", ""]), max_size=30), st.integers(8, 60))
+def test_a_record_in_another_encoding_counts_the_same_wherever_it_stands(tmp_path_factory, fields, block):
+    path, schema = tmp_path_factory.getbasetemp() / "where.csv", in_encoding("cp1252")
+    columns = [{"name": "a", "type": "category", "values": ["ä", "a;ß", "z\n€", "other"], "missing": True}]
+    listed = Schema.from_dict(schema.to_dict() | {"columns": columns})
+
+    def codes(rows: list[str]) -> list[int]:
+        path.write_bytes("".join(f"{row}\n" for row in ["a;b", *(f"{field};1" for field in rows)]).encode("cp1252"))
+        return [code for batch in open_source(path, listed).batches(("a",)) for code in batch.codes["a"].tolist()]
+
+    alone = [code for field in fields for code in codes([field])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_records, "BLOCK", block)
+        assert codes(fields) == alone

@@ -13,6 +13,7 @@ Edge cases
 import codecs
 from typing import Protocol
 
+_LONGEST = 3  # bytes of UTF-8 for one byte of another encoding
 _KEPT = {"utf-16": "surrogatepass"}  # by single bytes: surrogateescape
 
 
@@ -31,8 +32,8 @@ class Transcoded:
         self._decoder = codecs.getincrementaldecoder(encoding)(_KEPT.get(encoding, "surrogateescape"))
 
     def read(self, size: int, /) -> bytes:
-        """See `Readable`."""
-        while data := self._stream.read(size):
+        """See `Readable`. A byte becomes three at most, so that it is no more than was asked for, from six on."""
+        while data := self._stream.read(max(1, size // _LONGEST)):
             if text := self._decoder.decode(data):
                 return text.encode("utf-8", "surrogatepass")
         return b""
