@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+import time
 
 import numpy as np
 import pandas as pd
@@ -87,6 +88,15 @@ def test_no_text_can_fail_and_a_format_of_nothing_changes_nothing(text):
     plain = NumberFormat(b".", None, ())(text)
     if text == text.strip() and not any(sign in text for sign in (b"\xc2\xa0", b"\xe2\x80")):
         assert repr(plain) == repr(float_of_text(text))
+
+
+@pytest.mark.parametrize("inside", ["\u00a0", " ", "1.", ".", "1", "EUR", "-", "€ "])
+def test_a_long_text_takes_no_longer_than_its_length(inside):
+    """A pattern that tries every place anew would take a minute."""
+    text, start = b"x" + inside.encode() * 10**5 + b"x", time.monotonic()
+    for written in (GERMAN, FRENCH, DateFormat("%d.%m.%Y"), DateFormat("%d%m%Y")):
+        assert written(text) is written(text[1:]) is None
+    assert time.monotonic() - start < 5
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from sfumato.trusted.schema import TextFormat
 from sfumato.trusted.schema.text import SHORT_YEARS
 
 _SPACES = (b" ", "\u00a0".encode(), "\u202f".encode(), "\u2009".encode())  # plain, of no break, narrow, thin
-_SPACE = b"(?:\\s|" + b"|".join(_SPACES[1:]) + b")"
-_AROUND = re.compile(b"\\A%b+|%b+\\Z" % (_SPACE, _SPACE))
+_BLANK = b"".join(_SPACES).decode() + "\t\n\r\v\f"
 _MEANT = {" ": _SPACES, "'": (b"'", "\u2019".encode())}
 _WIDTHS = {"d": b"1,2", "m": b"1,2", "Y": b"4", "y": b"2", "H": b"1,2", "M": b"2", "S": b"2"}
 _NAMES = {"d": "day", "m": "month", "Y": "year", "y": "year", "H": "hour", "M": "minute", "S": "second"}
@@ -115,5 +114,6 @@ class DateFormat:
 
 def _stripped(text: bytes) -> bytes:
     """Without spaces of any kind around it."""
-    plain = text.strip()
-    return plain if plain.isascii() else _AROUND.sub(b"", plain)
+    if text.isascii():
+        return text.strip()
+    return text.decode("utf-8", "surrogateescape").strip(_BLANK).encode("utf-8", "surrogateescape")
