@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import sfumato
@@ -154,6 +154,7 @@ def test_an_encoding_of_single_bytes_is_total_and_tells_all_bytes_apart(encoding
     st.lists(st.integers(1, 9), min_size=1, max_size=5),
     st.sampled_from([("utf-16", b"\xff\xfe"), ("utf-16", b"\xfe\xff"), ("cp1252", b""), ("latin-1", b"")]),
 )
+@example(b"\x00\xd8", [1], ("utf-16", b"\xff\xfe"))  # half of a pair, at the end
 def test_no_byte_stops_a_stream_and_blocks_do_not_matter(data, sizes, kind):
     encoding, mark = kind
 

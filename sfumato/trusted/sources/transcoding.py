@@ -14,6 +14,7 @@ import codecs
 from typing import Protocol
 
 _LONGEST = 3  # bytes of UTF-8 for one byte of another encoding
+_PAIR = 2  # bytes of a character of UTF-16, at least
 _KEPT = {"utf-16": "surrogatepass"}  # by single bytes: surrogateescape
 
 
@@ -36,4 +37,10 @@ class Transcoded:
         while data := self._stream.read(max(1, size // _LONGEST)):
             if text := self._decoder.decode(data):
                 return text.encode("utf-8", "surrogatepass")
-        return b""
+        return self._rest().encode("utf-8", "surrogatepass")
+
+    def _rest(self) -> str:
+        """What waits at the end for its other half, which does not come."""
+        waiting, order = self._decoder.getstate()
+        self._decoder.setstate((b"", order))
+        return self._decoder.decode(waiting[: len(waiting) // _PAIR * _PAIR], final=True)
