@@ -34,8 +34,8 @@ def release(
 ) -> Release:
     """Release the distribution of a private table.
 
-    data        a path to Parquet or CSV, or a folder of them, here or in the cloud, or to .npz or .npy; an Arrow table
-                or dataset; a pandas, polars or Spark frame; a table or query of a `sfumato.Database`
+    data        a path to Parquet or CSV, or a folder of them, here or in the cloud, or to .zip, .xlsx, .npz or .npy; an
+                Arrow table or dataset; a pandas, polars or Spark frame; a table or query of a `sfumato.Database`
     schema      the public knowledge of the table, or the path of its YAML file
     epsilon, delta   the whole budget; nothing is spent on the side
     mechanism   "tables"; "mixture", Gaussians for up to 32 numeric columns; "subspace", Gaussians for hundreds of them;

@@ -13,6 +13,7 @@ PACKAGES = {
     "adbc_driver_manager": ("sql",),
     "adbc_driver_postgresql": ("sql",),
     "duckdb": ("sql",),
+    "openpyxl": ("excel",),
     "lightgbm": ("evaluate",),
     "sklearn": ("evaluate", "sklearn"),
     "torch": ("generators",),

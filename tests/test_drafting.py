@@ -1,14 +1,17 @@
 """A draft of numpy files: names, types and shapes of arrays, nothing of the rows; completed, it fits the file."""
 
+import gzip
 import re
+import zipfile
 
 import numpy as np
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from sfumato.cli.app import app
 from sfumato.cli.drafting import draft_schema
-from sfumato.errors import DataError, RequestError
+from sfumato.errors import DataError
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 
@@ -103,10 +106,27 @@ def test_the_command(tmp_path):
     assert "name: digits\n" in done.output
 
 
-def test_a_header_with_another_separator_is_not_taken_for_one_column(tmp_path):
-    (tmp_path / "rows.csv").write_text("age;job;pay\n3;cook;4\n")
-    with pytest.raises(RequestError, match="separated by ';'"):
-        draft_schema(tmp_path / "rows.csv")
+@pytest.mark.parametrize("separator", [";", "\t", "|", ","])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.zip"])
+def test_the_separator_is_that_of_the_header(tmp_path, separator, name):
+    content = separator.join(("age", "job", "pay")).encode() + b"\n3,,,,,,,,4\n"
+    if name.endswith("zip"):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("rows.csv", content)
+    else:
+        (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    draft = draft_schema(tmp_path / name).text
+    assert [line.split(",")[0] for line in columns_of(draft)] == ["{name: age", "{name: job", "{name: pay"]
+    said = yaml.safe_load(draft).get("text", {})
+    assert said == ({} if separator == "," else {"separator": separator})
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16"])
+def test_the_encoding_is_that_of_the_header(tmp_path, encoding):
+    (tmp_path / "rows.csv").write_bytes("Größe;job\n".encode(encoding))
+    draft = draft_schema(tmp_path / "rows.csv").text
+    assert columns_of(draft)[0].startswith("{name: Größe,")
+    assert yaml.safe_load(draft)["text"].get("encoding", "utf-8") == encoding
 
 
 def test_no_row_is_looked_at(tmp_path):

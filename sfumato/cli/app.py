@@ -59,8 +59,8 @@ Bundle = Annotated[Path, typer.Argument(help="a bundle, such as B.sfumato", show
 Data = Annotated[
     str,
     typer.Argument(
-        help="a Parquet or CSV file, a folder of them, .npz or .npy; an address such as s3://bucket/folder; a database "
-        "(.duckdb, .sqlite, postgresql://host/name)",
+        help="a Parquet or CSV file (also .gz or .zip), a folder of them, .xlsx, .npz or .npy; an address such as "
+        "s3://bucket/folder; a database (.duckdb, .sqlite, postgresql://host/name)",
         show_default=False,
     ),
 ]
@@ -328,7 +328,9 @@ def verify(
     released = open_release(bundle)
     print_check(Check.of("every byte as it was written", holds=True, detail="hashes agree"))
     checks = recompute(
-        released, None if features is None else table_files.read(features), None if ledger is None else Ledger(ledger)
+        released,
+        None if features is None else table_files.read(features, released.schema),
+        None if ledger is None else Ledger(ledger),
     )
     for check in checks:
         print_check(check)
@@ -410,16 +412,17 @@ def check(
     Example: `sfumato check stays.csv --schema stays.yaml`
     """
     from sfumato.archive.whole_files import whole_file
-    from sfumato.evaluate.checking import ADVICE, NOTICE, check_encoding, check_separator, check_table
+    from sfumato.evaluate.checking import ADVICE, NOTICE, check_table
+    from sfumato.evaluate.file_formats import check_encoding, check_separator
     from sfumato.evaluate.unreleased import unreleased_columns
     from sfumato.trusted.schema import Schema
 
-    for hint in filter(None, (check_encoding(data), check_separator(data))):
+    known, private = Schema.load(schema), _database_or_path(data, table, query)
+    for hint in filter(None, (check_encoding(private, known.text), check_separator(private, known.text))):
         say(hint, "yellow")
     with whole_file(out) if out else nullcontext() as file:
         with working("reading the private table ..."):
-            known, rows = Schema.load(schema), _database_or_path(data, table, query)
-            found, unsaid = check_table(rows, known), unreleased_columns(rows, known)
+            found, unsaid = check_table(private, known), unreleased_columns(private, known)
         if file:
             content = {"notice": NOTICE, "columns": [one.to_dict() for one in found], **unsaid._asdict()}
             file.write(json.dumps(content, indent=1).encode())

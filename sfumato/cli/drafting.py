@@ -14,10 +14,10 @@ import yaml
 
 from sfumato.cli.codebook import NOTHING_SAID, Entry
 from sfumato.cli.identifying import is_free_text, is_id
-from sfumato.errors import RequestError
-from sfumato.evaluate.checking import check_separator
+from sfumato.evaluate.file_formats import format_of_header, keys_of
 from sfumato.trusted.encoding.reading import family
-from sfumato.trusted.sources import databases
+from sfumato.trusted.schema import TextFormat
+from sfumato.trusted.sources import databases, excel_files
 from sfumato.trusted.sources.array_files import RUN_JOINTS, header_shapes, is_array_file
 from sfumato.trusted.sources.databases import Database
 from sfumato.trusted.sources.files import header_types
@@ -57,13 +57,15 @@ def draft_schema(data: str | Path | Database, book: Mapping[str, Entry] = Mappin
     What the code book describes is complete. Of the rest names and declared types are known: CSV headers declare no
     types, there even the type is to be filled in. Columns that are called like ids or free text are left out.
     """
-    table, columns = _header(data)
+    text = TextFormat() if isinstance(data, Database) else format_of_header(data)
+    table, columns = _header(data, text)
     left_out = [column for column in columns if column.name not in book and column.is_left_out]
     lines = [_line(column, book.get(column.name, NOTHING_SAID)) for column in columns if column not in left_out]
     head = _HEAD.format(name=table, stem=_quoted(table.split(".")[0]))
     known = {column.name for column in columns}
     return Draft(
-        "".join([head, *lines, *_left_out(left_out), _TAIL]), tuple(name for name in book if name not in known)
+        "".join([head, *lines, *_left_out(left_out), _text(text), _TAIL]),
+        tuple(name for name in book if name not in known),
     )
 
 
@@ -94,14 +96,20 @@ def _left_out(columns: Sequence[_Column]) -> Iterator[str]:
             yield f"# unit: {{column: {_quoted(column.name)}, records: FILL}}  # or: whose record it is\n"
 
 
-def _header(data: str | Path | Database) -> tuple[str, list[_Column]]:
+def _header(data: str | Path | Database, text: TextFormat) -> tuple[str, list[_Column]]:
     """What the table is called, and its columns."""
     if isinstance(data, Database):
         return data.table or "query", _columns(databases.header_types(data))
     name = Path(data).name
-    if hint := check_separator(data):
-        raise RequestError(f"{data}: {hint}")
-    return name, _columns_of_arrays(Path(data)) if is_array_file(data) else _columns(header_types(data))
+    if excel_files.is_workbook(data):
+        return name, _columns(excel_files.header_types(data))
+    return name, _columns_of_arrays(Path(data)) if is_array_file(data) else _columns(header_types(data, text))
+
+
+def _text(text: TextFormat) -> str:
+    """How the file is written, where that is not the usual."""
+    keys = keys_of(text)
+    return keys and f"text: {{{keys}}}  # and decimal, thousands, units, dates, datetimes, where they need it\n"
 
 
 def _columns(types: Mapping[str, pa.DataType]) -> list[_Column]:

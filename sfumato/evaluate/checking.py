@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import RequestError
+from sfumato.evaluate.file_formats import likely_format
 from sfumato.trusted.arrays import BoolArray
 from sfumato.trusted.encoding import CategoricalCodec, Codes, Encoder, NumericCodec
+from sfumato.trusted.encoding.cells import CellType, unpack
 from sfumato.trusted.encoding.listings import IS_NULL, NOT_LISTED
+from sfumato.trusted.encoding.values import Kind
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
@@ -32,7 +34,6 @@ _KEPT = 1_000  # different values of a column that are remembered
 _SHOWN = 3
 _TEXT_LIKE = 0.5  # share of different values among those not listed from which they look like ids or free text
 _FEW_ROWS = 20  # with fewer nothing looks like an id
-_PROBE = 1 << 20  # bytes of a file
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def check_table(data: Any, schema: Schema) -> list[ColumnCheck]:
     `RequestError` for a Spark frame.
     """
     columns, known = Encoder(schema).columns, schema.model_copy(update={"unit": None})
-    tallies = {name: _Tally(columns[name]) for name in columns}
+    tallies = {name: _Tally(columns[name], schema[name].type) for name in columns}
     with closing(open_source(data, known, declared=True)) as source:
         if not hasattr(source, "records"):
             raise RequestError("a Spark frame is not looked at record by record; check an extract of it")
@@ -93,8 +94,8 @@ def _add_all(parts: Iterable[pa.RecordBatch], tallies: Mapping[str, "_Tally"]) -
 class _Tally:
     """What has been seen of one column so far."""
 
-    def __init__(self, codes: Codes) -> None:
-        self._codes = codes
+    def __init__(self, codes: Codes, column_type: str) -> None:
+        self._codes, self._type = codes, column_type
         self._rows = self._nulls = self._unread = self._outside = self._unlisted = self._off_step = 0
         self._strange: Counter[str] = Counter()
 
@@ -127,8 +128,8 @@ class _Tally:
 
     def _remember(self, array: pa.Array, where: BoolArray) -> None:
         if where.any():
-            for value in array.filter(pa.array(where)).to_pylist():
-                text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+            stored, shown = (array.storage, _shown_cell) if isinstance(array.type, CellType) else (array, _shown)
+            for text in map(shown, stored.filter(pa.array(where)).to_pylist()):
                 if text in self._strange or len(self._strange) < _KEPT:
                     self._strange[text] += 1
 
@@ -150,8 +151,28 @@ class _Tally:
             share = f"{text!r} in {count / self._rows:.1%} of the rows"
             alike = near.get(_plainly(text))
             yield share if alike is None else f"{share} differs from {alike!r} in {_difference(text, alike)}"
+        if isinstance(self._codes, NumericCodec):
+            unread = {text: count for text, count in self._strange.items() if _is_unread(text, self._codes)}
+            yield from filter(None, [likely_format(unread, self._type)])
         if self._unlisted >= _FEW_ROWS and len(self._strange) > _TEXT_LIKE * min(total, _KEPT):
             yield "almost every value is different: an id or free text, which cannot be released; leave the column out"
+
+
+def _shown(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _shown_cell(cell: bytes) -> str:
+    """A cell of Excel, SQLite or a column of objects."""
+    kind, content = unpack(cell)
+    if kind in (Kind.DAY, Kind.MOMENT):
+        return f"a {kind.name.lower()}"
+    return _shown(content) if kind in (Kind.TEXT, Kind.NUMBER) else "a value of another kind"
+
+
+def _is_unread(text: str, codes: NumericCodec) -> bool:
+    unread = codes.read(pa.array([text])).unread
+    return unread is not None and bool(unread[0])
 
 
 def _plainly(text: str) -> str:
@@ -162,36 +183,3 @@ def _difference(text: str, listed: str) -> str:
     if text.casefold() == listed.casefold():
         return "case"
     return "spacing" if "".join(text.split()) == "".join(listed.split()) else "case and spacing"
-
-
-def check_encoding(data: Any) -> str | None:
-    """What to do where a CSV file is not UTF-8. Reads rows."""
-    path = _csv_file(data)
-    if path is None:
-        return None
-    with path.open("rb") as file:
-        start = file.read(_PROBE)
-    try:
-        (start if len(start) < _PROBE else start[: start.rfind(b"\n")]).decode("utf-8")
-    except UnicodeDecodeError:
-        return "the file is not UTF-8, so that letters beyond ASCII are lost; convert it, say with iconv"
-    return None
-
-
-def check_separator(data: Any) -> str | None:
-    """What to do where the header of a CSV file is separated by something else. Reads the first line alone."""
-    path = _csv_file(data)
-    if path is None:
-        return None
-    with path.open("rb") as file:
-        header = file.readline(_PROBE)
-    expected = b"\t" if path.suffix.lower() == ".tsv" else b","
-    found = max((b",", b";", b"\t", b"|"), key=header.count)
-    if header.count(found) <= header.count(expected):
-        return None
-    return f"the header is separated by {found.decode()!r}, and {expected.decode()!r} is expected; convert the file"
-
-
-def _csv_file(data: Any) -> Path | None:
-    path = Path(data) if isinstance(data, str | Path) else None
-    return path if path is not None and path.suffix.lower() in (".csv", ".tsv") and path.is_file() else None

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import pyarrow.dataset
 
 from sfumato.trusted.encoding.frames import kind_of, names_of
-from sfumato.trusted.schema import Schema
-from sfumato.trusted.sources import databases, files
+from sfumato.trusted.schema import Schema, TextFormat
+from sfumato.trusted.sources import databases, excel_files, files
 from sfumato.trusted.sources.array_files import is_array_file
 from sfumato.trusted.sources.databases import Database
+from sfumato.trusted.sources.excel_files import is_workbook
 
 
 class Unreleased(NamedTuple):
@@ -39,7 +40,7 @@ def unreleased_columns(data: Any, schema: Schema) -> Unreleased:
     Arrays of numpy files are matched with whole runs of columns and are not looked at. Raises `DataError` where the
     header cannot be read.
     """
-    names = _names(data)
+    names = _names(data, schema.text)
     if names is None:
         return Unreleased((), ())
     said = {*schema.read, *schema.leave_out}
@@ -47,11 +48,13 @@ def unreleased_columns(data: Any, schema: Schema) -> Unreleased:
     return Unreleased(forgotten, tuple(name for name in schema.leave_out if name not in set(names)))
 
 
-def _names(data: Any) -> list[str] | None:
+def _names(data: Any, text: TextFormat) -> list[str] | None:
     if isinstance(data, Database):
         return list(databases.header_types(data))
     if isinstance(data, str | Path):
-        return None if is_array_file(data) else list(files.header_types(data))
+        if is_workbook(data):
+            return list(excel_files.header_types(data))
+        return None if is_array_file(data) else list(files.header_types(data, text))
     if isinstance(data, pyarrow.dataset.Dataset):
         return list(data.schema.names)
     return names_of(data) if kind_of(data) is not None else None

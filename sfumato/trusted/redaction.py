@@ -25,7 +25,7 @@ _LIBRARIES = {
         "pyspark",
         "py4j",
     ),
-    *("zipfile", "zlib", "sfumato"),
+    *("zipfile", "zlib", "xml", "sfumato"),
 }
 
 

@@ -1,7 +1,9 @@
 """What a custodian learns before the spend: capitals, units, codes, separators."""
 
 import contextlib
+import datetime as dt
 import json
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +16,10 @@ from typer.testing import CliRunner
 import sfumato
 from sfumato.cli.app import app
 from sfumato.errors import DataError
-from sfumato.evaluate.checking import check_encoding, check_separator, check_table
+from sfumato.evaluate.checking import check_table
+from sfumato.evaluate.file_formats import check_encoding, check_separator, likely_format
 from sfumato.evaluate.unreleased import unreleased_columns
+from sfumato.trusted.schema import TextFormat
 
 SCHEMA = """
 sfumato: 1
@@ -64,6 +68,22 @@ def test_near_misses_are_named(table):
     assert found["born"].hints[0] == "'24.09.2021' in 50.0% of the rows"
 
 
+def test_cells_of_any_kind_are_shown_as_they_are(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed; pip install 'sfumato[excel]'")
+    book = openpyxl.Workbook()
+    book.active.append(["job", "pay", "age", "born", "wet"])
+    book.active.append(["Private", "1,5", dt.date(2020, 1, 1), 3, dt.time(3)])
+    book.save(tmp_path / "t.xlsx")
+    found = {one.column: one for one in check_table(tmp_path / "t.xlsx", sfumato.Schema.from_yaml(SCHEMA))}
+    assert found["job"].hints[0] == "'Private' in 100.0% of the rows differs from 'private' in case"
+    assert [found[name].hints[0] for name in ("age", "born", "wet")] == [
+        "'a day' in 100.0% of the rows",
+        "'3' in 100.0% of the rows",
+        "'a value of another kind' in 100.0% of the rows",
+    ]
+    assert '`text: {decimal: ","}`' in found["pay"].hints[-1]
+
+
 def test_ids_are_recognised():
     found = by_name(
         pa.table({"job": [f"person {n}" for n in range(ROWS)], "pay": [1.0] * ROWS, "age": [1] * ROWS})
@@ -80,14 +100,88 @@ def test_what_is_as_the_schema_says_has_no_hint(table):
     assert all(one.rows == 0 for one in by_name(table.slice(0, 0)).values())
 
 
-def test_first_bytes_tell_separator_and_encoding(tmp_path):
-    (tmp_path / "a.csv").write_bytes("age;job\n3;Köln\n".encode("latin-1"))
-    assert "not UTF-8" in check_encoding(tmp_path / "a.csv")
-    assert "separated by ';'" in check_separator(tmp_path / "a.csv")
-    (tmp_path / "b.csv").write_text("age,job\n3,Köln\n", encoding="utf-8")
-    for data in (tmp_path / "b.csv", tmp_path, pa.table({})):
-        assert check_encoding(data) is None
-        assert check_separator(data) is None
+LATIN, UTF8 = "age;job\n3;Köln\n".encode("latin-1"), "age,job\n3;Köln\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "hint"),
+    [
+        (LATIN, {}, "`text: {encoding: cp1252}`"),
+        (LATIN, {"encoding": "latin-1"}, None),
+        (LATIN, {"encoding": "cp1252"}, None),
+        (LATIN, {"encoding": "utf-16"}, "`text: {encoding: cp1252}`"),
+        (LATIN.replace(b"K", b"\x80"), {"encoding": "latin-1"}, "`text: {encoding: cp1252}`"),
+        (LATIN.replace(b"K", b"\x81"), {}, "`text: {encoding: latin-1}`"),
+        (UTF8, {}, None),
+        (UTF8, {"encoding": "latin-1"}, "leave `encoding` out"),
+        (UTF8[:-2], {}, None),
+        (UTF8.decode().encode("utf-16"), {}, "`text: {encoding: utf-16}`"),
+        (UTF8.decode().encode("utf-16"), {"encoding": "utf-16"}, None),
+        (b"age,job\n", {"encoding": "cp1252"}, None),
+    ],
+)
+def test_first_bytes_tell_the_encoding(tmp_path, content, said, hint):
+    (tmp_path / "a.csv").write_bytes(content)
+    found = check_encoding(tmp_path / "a.csv", TextFormat(**said))
+    assert found is None if hint is None else hint in found
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "hint"),
+    [
+        (LATIN, {}, '`text: {separator: ";"}`'),
+        (LATIN, {"separator": ";"}, None),
+        (UTF8, {}, None),
+        (UTF8, {"separator": ";"}, '`text: {separator: ","}`'),
+        (b"age\tjob\n", {}, '`text: {separator: "\\t"}`'),
+        (b"age\n;;;;\n", {}, None),
+        ("age;job\n".encode("utf-16"), {"encoding": "utf-16"}, '`text: {separator: ";"}`'),
+        (b"", {}, None),
+    ],
+)
+def test_the_header_tells_the_separator(tmp_path, content, said, hint):
+    (tmp_path / "a.csv").write_bytes(content)
+    found = check_separator(tmp_path / "a.csv", TextFormat(**said))
+    assert found is None if hint is None else hint in found
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind", "keys"),
+    [
+        (["1,5", "2,75"], "number", '{decimal: ","}'),
+        (["1.234,50 EUR", "7 EUR"] * 3 + ["x"], "number", '{decimal: ",", thousands: ".", units: ["EUR"]}'),
+        (["$1,234.50", "$3"], "number", '{thousands: ",", units: ["$"]}'),
+        (["1 234,5"], "number", '{decimal: ",", thousands: " "}'),
+        (["12 %"], "integer", '{units: ["%"]}'),
+        (["24.09.2021", "1.2.2020"], "date", '{dates: "%d.%m.%Y"}'),
+        (["09/24/2021", "01/02/2021"], "date", '{dates: "%m/%d/%Y"}'),
+        (["24.09.2021 08:15"], "datetime", '{datetimes: "%d.%m.%Y %H:%M"}'),
+        (["cook", "nurse"], "number", None),
+        (["tomorrow"], "date", None),
+    ],
+)
+def test_texts_tell_how_they_may_be_written(texts, kind, keys):
+    hint = likely_format(Counter(texts), kind)
+    assert hint is None if keys is None else f"`text: {keys}`" in hint
+
+
+def test_a_format_is_named_beside_what_cannot_be_read(table):
+    found = by_name(table)
+    assert '`text: {thousands: ",", units: ["EUR"]}`' in found["pay"].hints[-1]
+    assert '`text: {dates: "%d.%m.%Y"}`' in found["born"].hints[-1]
+    assert not any("text:" in hint for name in ("job", "age", "wet") for hint in found[name].hints)
+
+
+def test_numbers_out_of_bounds_are_in_no_other_format(table):
+    many = table.set_column(1, "pay", pa.array(["9000"] * 99 + ["x"]))
+    assert not any("text:" in hint for hint in by_name(many)["pay"].hints)
+
+
+def test_other_tables_have_no_separator(tmp_path):
+    (tmp_path / "a.csv").write_bytes(LATIN)
+    for data in (tmp_path, pa.table({})):
+        assert check_encoding(data, TextFormat()) is None
+        assert check_separator(data, TextFormat()) is None
 
 
 def test_the_command_spends_nothing_and_marks_its_file(table, tmp_path):

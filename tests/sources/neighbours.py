@@ -147,6 +147,7 @@ STORES = [
     Store("csv", untyped=True),
     Store("csv, quoted", untyped=True),
     Store("tsv.gz", untyped=True),
+    Store("xlsx", untyped=True),
     Store("npz", dates=False),
     Store("pandas", untyped=True, dates=False, persons=False),
     Store("pandas read_csv", untyped=True, dates=False, persons=False),
@@ -193,6 +194,24 @@ def _csv(rows: list[Row], schema: Schema, folder: Path, quoting: int) -> Path:
 def _packed(rows: list[Row], schema: Schema, folder: Path) -> Path:
     (folder / "rows.tsv.gz").write_bytes(gzip.compress(_text(rows, schema.read, "\t").encode(), mtime=0))
     return folder / "rows.tsv.gz"
+
+
+def _xlsx(rows: list[Row], schema: Schema, folder: Path) -> Path:
+    """Excel has no numbers that are not finite, and its texts end somewhere."""
+    from openpyxl import Workbook
+
+    workbook = Workbook()
+    workbook.active.append(schema.read)
+    for row in rows:
+        workbook.active.append([_excel_cell(row[name]) for name in schema.read])
+    workbook.save(folder / "rows.xlsx")
+    return folder / "rows.xlsx"
+
+
+def _excel_cell(value: Any) -> Any:
+    if isinstance(value, dt.date) and value.year < 1900:
+        return value.isoformat()
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _npz(rows: list[Row], schema: Schema, folder: Path) -> Path:
@@ -255,6 +274,7 @@ _PUT: dict[str, Any] = {
     "csv": lambda rows, schema, folder, _: _csv(rows, schema, folder, csv.QUOTE_MINIMAL),
     "csv, quoted": lambda rows, schema, folder, _: _csv(rows, schema, folder, csv.QUOTE_ALL),
     "tsv.gz": lambda rows, schema, folder, _: _packed(rows, schema, folder),
+    "xlsx": lambda rows, schema, folder, _: _xlsx(rows, schema, folder),
     "npz": lambda rows, schema, folder, _: _npz(rows, schema, folder),
     "pandas": lambda rows, schema, *_: pd.DataFrame(_frame(rows, schema)),
     "pandas read_csv": lambda rows, schema, *_: _read_csv(pd.read_csv, rows, schema),

@@ -116,7 +116,7 @@ def fields(path, text: bytes, block: int = 1 << 23) -> list[tuple]:
     path.write_bytes(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_records, "BLOCK", block)
-        batches = itertools.chain.from_iterable(csv_files.parts_of(Location.of(path), ",", ("a", "b")))
+        batches = itertools.chain.from_iterable(csv_files.parts_of(Location.of(path), csv_files.Dialect(), ("a", "b")))
         return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from sfumato.fitting.mechanisms.counts.grids import fine_grid
 from sfumato.trusted.encoding import Encoder
-from sfumato.trusted.feature_maps import ByTarget, Together
+from sfumato.trusted.feature_maps import ByTarget, KindGrid, Together
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics import Cells
+from sfumato.trusted.statistics import Cells, statistic_from_dict
 from tests.conftest import MIXED
 
 SCHEMA = Schema.from_yaml(MIXED)
@@ -30,6 +30,17 @@ def test_cells_of_another_label(label):
 def test_cells_on_a_grid_of_another_column():
     grids = {**GRIDS, "age": fine_grid(CODES["job"])}
     assert not dataclasses.replace(CELLS, grids=grids).follows(SCHEMA)
+
+
+def test_kinds_of_a_column_as_the_schema_has_it():
+    def kinds(column):
+        return Cells((("kinds",),), {"kinds": KindGrid(column)}, "ill", None, {"kinds": "age"})
+
+    assert kinds(SCHEMA["age"]).follows(SCHEMA)
+    assert statistic_from_dict(kinds(SCHEMA["age"]).to_dict()) == kinds(SCHEMA["age"])
+    assert not kinds(SCHEMA["wage"]).follows(SCHEMA)
+    with pytest.raises(TypeError, match="no kinds"):
+        kinds(SCHEMA["job"])
 
 
 def test_classes_of_the_target():

@@ -16,7 +16,7 @@ from sfumato.trusted.arrays import CodeArray, FloatArray
 from sfumato.trusted.encoding.code_arrays import Limits
 from sfumato.trusted.encoding.lists import CategoricalCodec
 from sfumato.trusted.encoding.scales import NumericCodec
-from sfumato.trusted.schema import BooleanColumn, CategoryColumn, Column
+from sfumato.trusted.schema import BooleanColumn, CategoryColumn, Column, TextFormat
 
 
 class Codes(Protocol):
@@ -43,17 +43,20 @@ class Codes(Protocol):
         """How much of the column's range each code stands for; 1 for a single value."""
 
 
-def codes_of(column: Column) -> Codes:
-    """The codes that the schema gives a column. Columns that differ in their names alone share them."""
+def codes_of(column: Column, text: TextFormat = TextFormat()) -> Codes:  # noqa: B008 - it is frozen
+    """The codes that the schema gives a column, whose texts are written so.
+
+    Columns that differ in their names alone share them.
+    """
     nameless = column.model_copy(update={"name": "any"})
-    return _codes_like(nameless, repr(nameless))
+    return _codes_like(nameless, repr(nameless), text)
 
 
 @lru_cache(maxsize=1_024)
-def _codes_like(column: Column, written: str) -> Codes:  # noqa: ARG001 - 1 and 1.0 are equal, and written apart
+def _codes_like(column: Column, written: str, text: TextFormat) -> Codes:  # noqa: ARG001 - 1 and 1.0 are equal, and written apart
     if isinstance(column, CategoryColumn | BooleanColumn):
         return CategoricalCodec.of(column)
-    return NumericCodec.of(column)
+    return NumericCodec.of(column, text)
 
 
 def listed_values(column: Column) -> tuple[str | int | float | bool, ...]:

@@ -8,7 +8,9 @@ decide whether that happens to all others:
 - text that writes numbers becomes numbers where no other text stands in the column: "007" and "7" become one;
 - text becomes dates, if it is asked for, where every row is a date: "01/02/2020" is a date then, and else it is none;
   one reader does so with times of day without being asked;
-- words such as "NA" become nulls where the other rows are numbers that fit into 64 bits, and else stay text.
+- words such as "NA" become nulls where the other rows are numbers that fit into 64 bits, and else stay text;
+- where the schema says that numbers are written otherwise than in Python, "1.234" becomes the number 1.234 or stays
+  text, which may mean 1234.
 
 Formal guarantees
     A column that passes `check_inferred` reads the same whichever of these choices were made. Whether it passes depends
@@ -23,7 +25,7 @@ from sfumato.errors import DataError
 from sfumato.trusted.encoding.codes import codes_of
 from sfumato.trusted.encoding.values import number_of_text
 from sfumato.trusted.fixed_point import EXACT
-from sfumato.trusted.schema import BooleanColumn, CategoryColumn, Column, Schema, text_of
+from sfumato.trusted.schema import BooleanColumn, CategoryColumn, Column, Schema, TextFormat, text_of
 
 _EXACT_DIGITS = 15  # decimals of so many digits are read alike by every parser
 _FRAMES = {"arrow": "an Arrow table", "pandas": "a pandas frame", "polars": "a polars frame"}
@@ -36,7 +38,7 @@ _NULL_WORDS = (
 def check_inferred(schema: Schema, library: str) -> None:
     """Refuse a schema with a column that the inference of types could change; the frame itself is not looked at."""
     for name, column in schema.by_name.items():
-        if harm := _harm(column):
+        if harm := _harm(column, schema.text):
             _refuse(name, library, harm)
     if schema.unit:
         _refuse(schema.unit.column, library, "ids may lose digits where one of them is missing")
@@ -50,7 +52,7 @@ def _refuse(name: str, library: str, harm: str) -> None:
     )
 
 
-def _harm(column: Column) -> str | None:
+def _harm(column: Column, text: TextFormat) -> str | None:
     """What the inference of types may do to a column, in words; None where it does no harm."""
     match column.type:
         case "date" | "datetime":
@@ -61,6 +63,10 @@ def _harm(column: Column) -> str | None:
         case "boolean" if isinstance(column, BooleanColumn):
             if harm := _harm_to_list([text_of(word) for word in column.listed]):
                 return harm
+        case "integer" | "number" if text.changes_numbers:
+            return (
+                "text such as 1.234 becomes a number only where all rows do, and is else what the schema's `text:` says"
+            )
     return _harm_to_nulls(column)
 
 

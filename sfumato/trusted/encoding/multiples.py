@@ -15,6 +15,7 @@ import pyarrow as pa
 from sfumato.trusted.arrays import BoolArray, FloatArray
 from sfumato.trusted.encoding import reading
 from sfumato.trusted.encoding.decimals import Unit
+from sfumato.trusted.encoding.values import ReadText, float_of_text
 from sfumato.trusted.schema.steps import decimals_of
 
 _MOST_POWERS = 17
@@ -75,10 +76,11 @@ class CountedReader:
     """Reads values as counts of steps."""
 
     step: Step
+    of_text: ReadText = float_of_text
 
     def __call__(self, array: pa.Array) -> reading.Numbers:
         """See `reading.as_numbers`."""
-        numbers, unread = reading.as_numbers(array)
+        numbers, unread = reading.as_numbers(array, self.of_text)
         return reading.Numbers(self.step.counts(numbers), unread)
 
 

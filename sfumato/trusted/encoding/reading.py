@@ -21,6 +21,7 @@ from sfumato.trusted.encoding.values import (
     DAY_SECONDS,
     NO_WORDS,
     Kind,
+    ReadText,
     TruthWords,
     Value,
     float_of_text,
@@ -76,8 +77,8 @@ def _is_text(storage: pa.DataType) -> bool:
     return bool(views or wide or types.is_string(storage) or types.is_binary(storage))
 
 
-def as_numbers(array: pa.Array) -> Numbers:
-    """Each value as the nearest float64; what lies beyond its range is infinite."""
+def as_numbers(array: pa.Array, of_text: ReadText = float_of_text) -> Numbers:
+    """Each value as the nearest float64; what lies beyond its range is infinite. `of_text` reads what is text."""
     match family(array.type):
         case "boolean":
             return Numbers(_filled(array))
@@ -86,20 +87,23 @@ def as_numbers(array: pa.Array) -> Numbers:
         case "number":
             return Numbers(_filled(array))
         case "text":
-            return _each_text(array, float_of_text)
+            return _each_text(array, of_text)
         case "cell":
-            return _each_cell(array, read_number)
+            return _each_cell(array, lambda value: read_number(value, of_text))
     return _nothing(array)
 
 
-def as_days(array: pa.Array) -> Numbers:
-    """Each value as days since 1970-01-01, in universal time where it has a zone."""
-    seconds, unread = as_seconds(array)
+def as_days(array: pa.Array, of_text: ReadText = seconds_of_text) -> Numbers:
+    """Each value as days since 1970-01-01, in universal time where it has a zone. `of_text` reads what is text."""
+    seconds, unread = as_seconds(array, of_text)
     return Numbers(np.floor(seconds / DAY_SECONDS), unread)
 
 
-def as_seconds(array: pa.Array) -> Numbers:
-    """Each value as seconds since 1970-01-01, rounded down; a moment without a zone counts as universal time."""
+def as_seconds(array: pa.Array, of_text: ReadText = seconds_of_text) -> Numbers:
+    """Each value as seconds since 1970-01-01, rounded down; a moment without a zone counts as universal time.
+
+    `of_text` reads what is text.
+    """
     match family(array.type):
         case "day":
             return Numbers(DAY_SECONDS * _days(array))
@@ -107,9 +111,9 @@ def as_seconds(array: pa.Array) -> Numbers:
             ticks = pc.fill_null(pc.cast(array, pa.int64()), 0).to_numpy(zero_copy_only=False)
             return Numbers(np.where(_null(array), math.nan, ticks // _PER_SECOND[array.type.unit]))
         case "text":
-            return _each_text(array, seconds_of_text)
+            return _each_text(array, of_text)
         case "cell":
-            return _each_cell(array, read_seconds)
+            return _each_cell(array, lambda value: read_seconds(value, of_text))
     return _nothing(array)
 
 

@@ -3,8 +3,8 @@
 import datetime as dt
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,9 @@ from sfumato.trusted.encoding.code_arrays import Limits, encode_array, one, put
 from sfumato.trusted.encoding.decimals import MOMENTS, Unit, roundest_between, roundest_of_steps
 from sfumato.trusted.encoding.multiples import CountedReader, CountedWriter, Step
 from sfumato.trusted.encoding.scratch import scratch_array
-from sfumato.trusted.schema import Column, IntegerColumn, NumberColumn
+from sfumato.trusted.encoding.text_formats import reader_of
+from sfumato.trusted.encoding.values import float_of_text
+from sfumato.trusted.schema import Column, IntegerColumn, NumberColumn, TextFormat
 
 Read = Callable[[pa.Array], reading.Numbers]
 Write = Callable[[FloatArray, NDArray[np.bool_]], pa.Array]
@@ -60,32 +62,36 @@ class NumericCodec:
     listed_atoms: tuple[float, ...]
     nullable: bool
     place: float | None  # the schema's `otherwise`
-    read: Read
+    read_public: Read  # values in a request, which are written as in the schema
     write: Write
+    read: Read = field(compare=False)  # values of tables, which may be text of the schema's format
     unit: Step | None = None  # what the scale counts, where values are multiples of it
 
     @classmethod
-    def of(cls, column: Column) -> "NumericCodec":
-        """The codes of a number, integer, date or datetime column."""
+    def of(cls, column: Column, text: TextFormat) -> "NumericCodec":
+        """The codes of a number, integer, date or datetime column whose texts are written so."""
         if isinstance(column, NumberColumn | IntegerColumn) and column.spacing is not None:
-            return cls._of_multiples(column, Step.of(column.spacing))
+            return cls._of_multiples(column, Step.of(column.spacing), text)
         whole = column.type != "number"
         log = getattr(column, "scale", "linear") == "log"
         to_number, read, write = _HANDS[column.type]
         low, high = (to_number(bound) for bound in column.bounds)  # type: ignore[union-attr]
         place = None if column.otherwise is None else to_number(column.otherwise)
         atoms, dated = tuple(getattr(column, "atoms", ())), column.type in ("date", "datetime")
-        return cls(low, high, whole, log, dated, atoms, column.missing, place, read, write)
+        of_text = reader_of(column.type, text)
+        of_table = read if of_text is None else partial(read, of_text=of_text)
+        return cls(low, high, whole, log, dated, atoms, column.missing, place, read, write, of_table)
 
     @classmethod
-    def _of_multiples(cls, column: NumberColumn | IntegerColumn, unit: Step) -> "NumericCodec":
+    def _of_multiples(cls, column: NumberColumn | IntegerColumn, unit: Step, text: TextFormat) -> "NumericCodec":
         """The codes of a column of multiples: those of whole numbers, which count them."""
         points = [*column.bounds, *column.atoms, *([] if column.otherwise is None else [column.otherwise])]
         low, high, *others = np.rint(unit.counts(np.array(points, dtype=np.float64))).tolist()
         atoms, place = others[: len(column.atoms)], others[len(column.atoms) :]
         return cls(
             *(low, high, True, column.scale == "log", False, tuple(atoms), column.missing, place[0] if place else None),
-            *(CountedReader(unit), CountedWriter(unit, column.type == "integer"), unit),
+            *(CountedReader(unit), CountedWriter(unit, column.type == "integer")),
+            *(CountedReader(unit, reader_of(column.type, text) or float_of_text), unit),
         )
 
     def in_units(self, number: FloatArray) -> FloatArray:
@@ -203,7 +209,7 @@ class NumericCodec:
     def _of_values(self, array: pa.Array) -> CodeArray:
         types = pa.types
         whole = types.is_integer(array.type) and not types.is_uint64(array.type)
-        if whole and self.exact and self.read is reading.as_numbers:
+        if whole and self.exact and not self.dated and self.unit is None:
             return self._of_integers(array.to_numpy())
         numbers, unread = self.read(array)
         codes = self._of_numbers(numbers, self._absent)
@@ -225,7 +231,7 @@ class NumericCodec:
 
     def number_of(self, value: object) -> float:
         """One public value as a number of this column's scale, NaN if it cannot be read."""
-        number = self.read(one(value)).values
+        number = self.read_public(one(value)).values
         return float((number if self.unit is None else self.unit.settled(number))[0])
 
     def code_of(self, value: object) -> int | None:
@@ -392,7 +398,7 @@ class NumericCodec:
     @cached_property
     def by_day(self) -> bool:
         """Whether values are days."""
-        return self.read is reading.as_days
+        return self.read_public is reading.as_days
 
     @property
     def numbers(self) -> FloatArray:
@@ -492,7 +498,7 @@ def _days_of(day: dt.date) -> float:
     return float(day.toordinal() - _EPOCH.toordinal())
 
 
-_HANDS: dict[str, tuple[Callable[[Any], float], Read, Write]] = {
+_HANDS: dict[str, tuple[Callable[[Any], float], Callable[..., reading.Numbers], Write]] = {
     "number": (float, reading.as_numbers, _write_number),
     "integer": (float, reading.as_numbers, _write_whole),
     "date": (_days_of, reading.as_days, _write_days),

@@ -45,6 +45,8 @@ _TRUTH_WORDS = {b"true": 1.0, b"false": 0.0}
 TruthWords = Mapping[bytes, float]
 """Words for false and true, in small letters, and the number of each."""
 NO_WORDS: TruthWords = MappingProxyType({})
+ReadText = Callable[[bytes], float | None]
+"""What a text is read as: NaN for a null, None where it cannot be read."""
 
 
 class Kind(enum.IntEnum):
@@ -134,11 +136,24 @@ def seconds_of_text(text: bytes) -> float | None:
     try:
         return float(_seconds_of_datetime(dt.datetime.fromisoformat(text.decode().strip())))
     except (ValueError, OverflowError):
-        number = float_of_text(text)
-        return number if number is not None and math.isnan(number) else None
+        return nan_of_text(text)
 
 
-def read_number(value: Value) -> float | None:
+def nan_of_text(text: bytes) -> float | None:
+    """NaN where the text is `nan`, a word for a null in any column; else None."""
+    number = float_of_text(text)
+    return number if number is not None and math.isnan(number) else None
+
+
+def seconds_of_fields(year: int, month: int, day: int, hour: int = 0, minute: int = 0, second: int = 0) -> float | None:
+    """The seconds from 1970-01-01 to a moment in universal time; None where no calendar has it."""
+    try:
+        return float(_seconds_of_datetime(dt.datetime(year, month, day, hour, minute, second)))
+    except ValueError:
+        return None
+
+
+def read_number(value: Value, of_text: ReadText = float_of_text) -> float | None:
     """The value in a numeric column: NaN for a null, None where it cannot be read."""
     match value.kind:
         case Kind.NULL:
@@ -146,17 +161,17 @@ def read_number(value: Value) -> float | None:
         case Kind.NUMBER:
             return _as_float(value.content)
         case Kind.TEXT:
-            return float_of_text(value.content)
+            return of_text(value.content)
     return None
 
 
-def read_seconds(value: Value) -> float | None:
+def read_seconds(value: Value, of_text: ReadText = seconds_of_text) -> float | None:
     """The value in a date or datetime column, in seconds: NaN for a null, None where it cannot be read."""
     match value.kind:
         case Kind.NULL:
             return math.nan
         case Kind.TEXT:
-            return seconds_of_text(value.content)
+            return of_text(value.content)
         case Kind.DAY:
             return float(DAY_SECONDS * value.content)
         case Kind.MOMENT:

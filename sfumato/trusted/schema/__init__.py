@@ -14,6 +14,7 @@ from sfumato.trusted.schema.schema import (
     Unit,
     text_of,
 )
+from sfumato.trusted.schema.text import TextFormat
 
 __all__ = [
     "MOST_COLUMNS",
@@ -26,6 +27,7 @@ __all__ = [
     "IntegerColumn",
     "NumberColumn",
     "Schema",
+    "TextFormat",
     "Unit",
     "text_of",
 ]

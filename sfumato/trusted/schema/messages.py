@@ -13,6 +13,7 @@ KEYS = (
     *("sfumato", "name", "columns", "target", "unit", "column", "records"),
     *("type", "types", "bounds", "values", "missing", "atoms", "scale", "otherwise"),
     *("decimals", "step", "words", "leave_out"),
+    *("text", "separator", "encoding", "decimal", "thousands", "units", "dates", "datetimes"),
 )
 
 

@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from sfumato.errors import SchemaError
 from sfumato.trusted.schema.messages import LineOf, did_you_mean, explain
 from sfumato.trusted.schema.steps import MOST_DECIMALS, check_multiples, check_step, written
+from sfumato.trusted.schema.text import SHORT_YEARS, TextFormat
 from sfumato.trusted.schema.words import check_words
 
 LARGEST_WHOLE = 2**53  # every integer up to here is a float64, so arithmetic on codes is exact
@@ -358,6 +359,7 @@ class Schema(_Part):
         description="how a sample stores a column, where the type alone leaves it open: int16, float32, category, "
         "ordered category, enum, or the time zone of moments as `zone Europe/Berlin`",
     )
+    text: TextFormat = Field(default=TextFormat(), description="how text is written in the files")
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
@@ -391,6 +393,18 @@ class Schema(_Part):
                     "uint8 to uint64, float16 or float32 for numbers, category, ordered category or enum for "
                     "categories, and zone with a name for datetimes"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _short_years_fit(self) -> Self:
+        for column in self.columns:
+            if isinstance(column, DateColumn | DatetimeColumn) and "%y" in (self.text.format_of(column.type) or ""):
+                first, last = SHORT_YEARS
+                if not (first <= column.bounds[0].year and column.bounds[1].year <= last):
+                    raise ValueError(
+                        f"text: %y means the years {first} to {last}, and the bounds of column {column.name!r} go "
+                        "beyond; write years with four digits (%Y), or narrow the bounds"
+                    )
         return self
 
     @cached_property

@@ -1,4 +1,4 @@
-"""CSV files as batches of records whose fields are bytes: no type is guessed, and no byte can stop the reading.
+"""CSV files as batches of records whose fields are bytes in UTF-8: no type is guessed, no byte can stop the reading.
 
 pyarrow parses fast but wants valid text, shows ill-formed lines to Python as text, takes carriage returns for line ends
 and may lose a line end at the edge of its blocks. So it is given pieces of whole records in which none of that can
@@ -9,7 +9,8 @@ as a character of their own. Fields are mapped back afterwards.
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,18 +18,34 @@ import pyarrow.csv
 
 from sfumato.errors import DataError
 from sfumato.trusted.sources.csv_records import RecordStream
-from sfumato.trusted.sources.locations import Location
+from sfumato.trusted.sources.locations import BROKEN, Location
+from sfumato.trusted.sources.transcoding import Transcoded
 
 _RETURN = "\u0100"  # a character that no byte is
 
 
-def names_in(file: Location, delimiter: str) -> list[str]:
+class Dialect(NamedTuple):
+    """How a file is written."""
+
+    separator: str = ","
+    encoding: str = "utf-8"
+
+
+def names_in(file: Location, dialect: Dialect) -> list[str]:
     """The names in the header line."""
     try:
-        with file.stream() as stream:
-            return _names(RecordStream(stream, delimiter).header, delimiter)
-    except (pa.ArrowException, OSError, csv.Error) as error:
+        with _records(file, dialect) as records:
+            return _names(records.header, dialect.separator)
+    except (*BROKEN, csv.Error) as error:
         raise DataError(f"{file} cannot be read as CSV ({type(error).__name__}); check the file") from None
+
+
+@contextmanager
+def _records(file: Location, dialect: Dialect) -> Iterator[RecordStream]:
+    """The records of a file, in UTF-8."""
+    with file.stream() as stream:
+        plain = stream if dialect.encoding == "utf-8" else Transcoded(stream, dialect.encoding)
+        yield RecordStream(plain, dialect.separator)
 
 
 def _names(header: bytes, delimiter: str) -> list[str]:
@@ -36,13 +53,13 @@ def _names(header: bytes, delimiter: str) -> list[str]:
     return next(csv.reader(text, delimiter=delimiter), [])
 
 
-def parts_of(file: Location, delimiter: str, names: tuple[str, ...]) -> Iterator[Iterator[pa.RecordBatch]]:
+def parts_of(file: Location, dialect: Dialect, names: tuple[str, ...]) -> Iterator[Iterator[pa.RecordBatch]]:
     """The records, with the named columns as bytes, in parts that can be parsed side by side.
 
     An empty field is a null. A line with more or fewer fields than the header is no record.
     """
-    with file.stream() as stream:
-        records = RecordStream(stream, delimiter)
+    delimiter = dialect.separator
+    with _records(file, dialect) as records:
         known = _names(records.header, delimiter)
         columns = {name: f"{place}" for place, name in enumerate(known) if name in set(names)}
         for piece in records.pieces():

@@ -13,8 +13,9 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
+
+from sfumato.trusted.sources.transcoding import Readable
 
 BLOCK = 1 << 23  # bytes
 LONGEST_RECORD = 1 << 26  # bytes, at least a block
@@ -54,7 +55,7 @@ class Lexer:
 class RecordStream:
     """The records of a stream: the header line, then pieces of whole records."""
 
-    def __init__(self, stream: pa.NativeFile, delimiter: str) -> None:
+    def __init__(self, stream: Readable, delimiter: str) -> None:
         self._stream, self._delimiter = stream, ord(delimiter)
         self._ended = self._swapped = False
         self._buffer = self._read(len(_MARK)).removeprefix(_MARK)
@@ -101,16 +102,21 @@ class RecordStream:
             self._buffer = self._read(BLOCK)
 
     def _take_header(self) -> bytes:
-        while not self._ended and not _LINE_END.search(self._buffer):
+        while self._may_grow and not _LINE_END.search(self._buffer):
             self._fill(len(self._buffer) + BLOCK)
         first = re.match(rb'[^\r\n"]*(\r(?!\n))?', self._buffer)
         if first and first[1]:
             self._buffer, self._swapped = self._buffer.translate(_SWAPPED), True
-        while not (end := next(self._lexer().ends(self._buffer), 0)) and not self._ended:
+        while not (end := next(self._lexer().ends(self._buffer), 0)) and self._may_grow:
             self._fill(len(self._buffer) + BLOCK)
         end = end or len(self._buffer)
         header, self._buffer = self._buffer[:end], self._buffer[end:]
         return header
+
+    @property
+    def _may_grow(self) -> bool:
+        """Whether more can belong to the header: a packed file without lines must not fill the memory."""
+        return not self._ended and len(self._buffer) <= LONGEST_RECORD
 
     def _lexer(self) -> Lexer:
         return Lexer(self._delimiter)
@@ -124,7 +130,7 @@ class RecordStream:
         self._buffer = b"".join(parts)
 
     def _read(self, size: int) -> bytes:
-        data: bytes = self._stream.read(size)
+        data = self._stream.read(size)
         self._ended = not data
         return data.translate(_SWAPPED) if self._swapped else data
 

@@ -13,10 +13,10 @@ import pyarrow.parquet
 from sfumato.errors import DataError
 from sfumato.trusted.encoding.header import check_columns, check_storage, header_of_arrow
 from sfumato.trusted.encoding.reading import family
-from sfumato.trusted.schema import Schema
+from sfumato.trusted.schema import Schema, TextFormat
 from sfumato.trusted.sources import csv_files
 from sfumato.trusted.sources.batches import Parts, StreamSource, alone, cores, rows_at_once
-from sfumato.trusted.sources.locations import Location
+from sfumato.trusted.sources.locations import BROKEN, Location
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _DECLARING = ("parquet", "arrow", "orc")  # formats whose files declare the types of their columns
@@ -31,12 +31,33 @@ def of_path(path: str | Path, schema: Schema) -> StreamSource:
     return _of_parquet(files, schema) if kinds == {"Parquet"} else _of_csv(files, schema)
 
 
-def header_types(path: str | Path) -> dict[str, pa.DataType]:
+def header_types(path: str | Path, text: TextFormat = TextFormat()) -> dict[str, pa.DataType]:  # noqa: B008 - it is frozen
     """The columns of a file, or of the first file of a folder, with their declared types; CSV declares none."""
     file = _listed(Location.of(path))[0]
     if _kind(file) == "CSV":
-        return dict.fromkeys(csv_files.names_in(file, _DELIMITERS[file.suffix]), pa.null())
+        return dict.fromkeys(csv_files.names_in(file, dialect_of(file, text)), pa.null())
     return {field.name: field.type for field in _parquet(file).storage}
+
+
+def csv_start(path: str | Path, size: int) -> tuple[bytes, str] | None:
+    """The first bytes of one CSV file, unpacked, and the separator that its name tells; None for other tables.
+
+    Rows are among the bytes: not for a release.
+    """
+    place = Location.of(path)
+    if place.suffix not in (".zip", *_DELIMITERS) or place.files != [place]:
+        return None
+    (file,) = _listed(place)
+    try:
+        with file.stream() as stream:
+            return stream.read(size), _DELIMITERS[file.suffix]
+    except BROKEN as error:
+        raise DataError(f"{file} cannot be read as CSV ({type(error).__name__}); check the file") from None
+
+
+def dialect_of(file: Location, text: TextFormat) -> csv_files.Dialect:
+    """How a CSV file is written: as the schema says, else as its name does."""
+    return csv_files.Dialect(text.separator or _DELIMITERS[file.suffix], text.encoding)
 
 
 def of_dataset(dataset: pyarrow.dataset.Dataset, schema: Schema) -> StreamSource:
@@ -63,8 +84,10 @@ def _declares_types(dataset: pyarrow.dataset.Dataset) -> bool:
 
 
 def _listed(place: Location) -> list[Location]:
-    """The file itself, or the readable files below a folder."""
+    """The file itself, or the readable files below a folder; archives there are no tables of it."""
     found = place.files
+    if found == [place] and place.suffix == ".zip":
+        return [place.unzipped(_DELIMITERS)]
     files = [file for file in found if file == place or file.suffix in (".parquet", *_DELIMITERS)]
     if not files:
         raise DataError(f"{place} holds no .parquet, .csv or .tsv file; check the path")
@@ -77,7 +100,8 @@ def _kind(file: Location) -> str:
     if file.suffix == ".parquet":
         return "Parquet"
     raise DataError(
-        f"{file} is neither .parquet nor .csv nor .tsv, nor one .npz or .npy file; convert it, or correct its name"
+        f"{file} is neither .parquet nor .csv nor .tsv (also .gz or .zip), nor one .xlsx, .npz or .npy file; convert "
+        "it, or correct its name"
     )
 
 
@@ -134,12 +158,14 @@ def _batches(stored: _Parquet, names: tuple[str, ...], group: int | None = None)
 
 def _of_csv(files: list[Location], schema: Schema) -> StreamSource:
     """Every field is read as bytes and understood by the schema: no type is guessed from the rows."""
-    headers = [csv_files.names_in(file, _DELIMITERS[file.suffix]) for file in files]
+    dialects = [dialect_of(file, schema.text) for file in files]
+    headers = [csv_files.names_in(file, dialect) for file, dialect in zip(files, dialects, strict=True)]
     for file, names in zip(files, headers, strict=True):
         check_columns(names, schema, str(file))
     untyped = pa.schema([(name, pa.null()) for name in headers[0]])
-    return StreamSource(header_of_arrow(untyped, schema), schema, partial(_read_csv, files))
+    known = list(zip(files, dialects, strict=True))
+    return StreamSource(header_of_arrow(untyped, schema), schema, partial(_read_csv, known))
 
 
-def _read_csv(files: list[Location], names: tuple[str, ...]) -> Parts:
-    return chain.from_iterable(csv_files.parts_of(file, _DELIMITERS[file.suffix], names) for file in files)
+def _read_csv(files: list[tuple[Location, csv_files.Dialect]], names: tuple[str, ...]) -> Parts:
+    return chain.from_iterable(csv_files.parts_of(file, dialect, names) for file, dialect in files)

@@ -1,8 +1,13 @@
 """Files here and in the cloud, by pyarrow's own file systems: `s3://`, `gs://`, `abfs://`, `hdfs://`, `file://`."""
 
+import lzma
 import os
 import re
-from dataclasses import dataclass
+import zipfile
+import zlib
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import parse_qsl
 
@@ -10,7 +15,11 @@ import pyarrow as pa
 import pyarrow.fs
 
 from sfumato.errors import DataError, RequestError
+from sfumato.trusted.sources.transcoding import Readable
 
+BROKEN = (  # what a stream raises that is cut short, packed in an unknown way or locked
+    *(pa.ArrowException, OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, ValueError),
+)
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _PASSWORD = re.compile(r"//[^/]*:.*@", re.DOTALL)  # a key may hold a slash, so the path is no end of it
 _NEARLY = re.compile(r"://|:.*@|(?:^|[\s;?&])\w*(?:pass|pwd|secret|token|key)\w*\s*=", re.DOTALL | re.IGNORECASE)
@@ -64,10 +73,11 @@ def redact_address(address: str) -> str:
 
 @dataclass(frozen=True)
 class Location:
-    """A file or a folder."""
+    """A file, a folder, or a member of a zip archive."""
 
     system: pyarrow.fs.FileSystem
     path: str
+    member: str | None = None
 
     @classmethod
     def of(cls, where: str | Path) -> "Location":
@@ -88,7 +98,9 @@ class Location:
 
     @property
     def suffix(self) -> str:
-        """`.csv` for `A.csv.gz` and `a.CSV`."""
+        """`.csv` for `A.csv.gz` and `a.CSV`; of a member of an archive, its own."""
+        if self.member is not None:
+            return PurePosixPath(self.member.lower()).suffix
         return PurePosixPath(PurePosixPath(self.path).name.lower().removesuffix(".gz")).suffix
 
     @property
@@ -107,9 +119,39 @@ class Location:
         return [Location(self.system, path) for path in paths if not self._hides(path)]
 
     def _hides(self, path: str) -> bool:
-        below = PurePosixPath(path).parts[len(PurePosixPath(self.path).parts) :]
-        return any(part[0] in "._" for part in below)
+        return _is_hidden(PurePosixPath(path).parts[len(PurePosixPath(self.path).parts) :])
 
-    def stream(self) -> pa.NativeFile:
+    def unzipped(self, suffixes: Container[str]) -> "Location":
+        """The one member of a zip archive that has such a suffix; nothing is unpacked yet."""
+        try:
+            with self._archive() as archive:
+                members = [replace(self, member=name) for name in archive.namelist()]
+        except BROKEN as error:
+            raise DataError(
+                f"{self} cannot be read as a zip archive ({type(error).__name__}); check the file"
+            ) from None
+        found = [
+            one for one in members if one.suffix in suffixes and not _is_hidden(PurePosixPath(one.member or "").parts)
+        ]
+        if len(found) != 1:
+            raise DataError(f"{self} holds {len(found)} CSV files, and one is needed; unpack it and give the files")
+        return found[0]
+
+    @contextmanager
+    def stream(self) -> Iterator[Readable]:
         """The bytes of the file, unpacked where its name says that they are packed."""
-        return self.system.open_input_stream(self.path)
+        if self.member is None:
+            with self.system.open_input_stream(self.path) as stream:
+                yield stream
+        else:
+            with self._archive() as archive, archive.open(self.member) as stream:
+                yield stream
+
+    @contextmanager
+    def _archive(self) -> Iterator[zipfile.ZipFile]:
+        with self.system.open_input_file(self.path) as file, zipfile.ZipFile(file) as archive:
+            yield archive
+
+
+def _is_hidden(parts: tuple[str, ...]) -> bool:
+    return any(part[0] in "._" for part in parts)

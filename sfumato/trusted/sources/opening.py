@@ -8,7 +8,7 @@ import pyarrow.dataset
 from sfumato.errors import DataError
 from sfumato.trusted.encoding.frames import kind_of
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.sources import array_files, files, spark
+from sfumato.trusted.sources import array_files, excel_files, files, spark
 from sfumato.trusted.sources.batches import StreamSource
 from sfumato.trusted.sources.bounded_source import ContributionBoundedSource
 from sfumato.trusted.sources.databases import Database, of_database
@@ -36,6 +36,8 @@ def open_source(data: object, schema: Schema, key: bytes | None = None, *, decla
 
 def _local(data: object, schema: Schema, declared: bool) -> StreamSource | MemorySource:
     if isinstance(data, str | Path):
+        if excel_files.is_workbook(data):
+            return excel_files.of_workbook(data, schema)
         arrays = array_files.is_array_file(data)
         return array_files.of_arrays(Path(data), schema) if arrays else files.of_path(data, schema)
     if isinstance(data, Database):
@@ -46,6 +48,6 @@ def _local(data: object, schema: Schema, declared: bool) -> StreamSource | Memor
         return MemorySource(data, schema, declared)
     raise DataError(
         f"a {type(data).__name__} cannot be released; "
-        "give a path to Parquet, CSV or numpy files, a database, an Arrow table or dataset, or a frame of pandas, "
-        "polars or Spark"
+        "give a path to Parquet, CSV, Excel or numpy files, a database, an Arrow table or dataset, or a frame of "
+        "pandas, polars or Spark"
     )
