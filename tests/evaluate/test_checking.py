@@ -93,7 +93,7 @@ def test_the_command_spends_nothing_and_marks_its_file(table, tmp_path):
     done = CliRunner().invoke(app, [str(tmp_path / word) if "." in word else word for word in words])
     assert done.exit_code == 0, done.output
     shown = " ".join(done.output.split())
-    assert "job: 95.0% not listed 'Private' in 90.0% of the rows differs from 'private' in case" in shown
+    assert "job: 95.0% of the values are not in the schema's list 'Private' in 90.0% of the rows differs" in shown
     assert "for the custodian alone" in shown
     assert "informed by the rows" in shown
     content = json.loads((tmp_path / "found.json").read_text())
