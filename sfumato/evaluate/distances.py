@@ -107,7 +107,7 @@ def _wasserstein(here: _Places, there: _Places, width: float) -> float:
 
 def _mean_move(here: FloatArray, there: FloatArray) -> float:
     """The area between two distribution functions. What is infinite counts as the outermost finite number."""
-    both = np.sort(np.concatenate((here, there)))
+    both = np.sort(np.concatenate((here, there)), kind="stable")  # two sorted runs
     finite = both[np.isfinite(both)]
     if not len(here) or not len(there) or not len(finite):
         return 0.0
