@@ -5,6 +5,7 @@ at epsilon 1, each in a process of its own, beside the same table with 10 codes:
 one, taken in the same run. What the release says of the codes is compared with the true shares and with two peers that
 see noisy counts of that column alone, keep those that stand out of the noise, and spread the rest of the records evenly
 over the others: one has the noise of the release's own counts, the other spends the whole budget on this one column.
+Seconds are of CPU, but for those of the whole release.
 --quick releases 20,000 rows with 10 and 1,000 codes.
 """
 
@@ -35,29 +36,30 @@ from sfumato.trusted.statistics import Cells
 SIZES = (10, 1_000, 10_000, 100_000)
 ROWS = (50_000, 200_000)
 EPSILON = 1.0
-_FALSE = 0.2  # codes that noise alone lets stand out, in all
-_RARE = 1e-3  # share of the records below which a code is rare
+_FALSE = 10.0  # codes that noise alone lets stand out, in all: about what is best for all of these tables
 Found = dict[str, float]
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What it returns, and its seconds."""
-    begin = time.perf_counter()
-    return work(), time.perf_counter() - begin
+    """What it returns, and its CPU seconds."""
+    begin = time.process_time()
+    return work(), time.process_time() - begin
 
 
 def measure(folder: Path) -> Found:
     """One release, and what a receiver does with it."""
     schema, reading = timed(lambda: sfumato.Schema.load(folder / "schema.yaml"))
     table, bundle = folder / "table.parquet", folder / "codes.sfumato"
+    begin = time.perf_counter()
     made, seconds = timed(lambda: sfumato.release(table, schema, epsilon=EPSILON, ledger=None))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    wall, peak = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
     _, saving = timed(lambda: made.save(bundle))
     opened, opening = timed(lambda: sfumato.open(bundle))
     rows = pyarrow.parquet.read_metadata(table).num_rows
     drawn, sampling = timed(lambda: opened.sample(rows, seed=1))
     return {
         "schema s": reading,
+        "release wall s": wall,
         "release s": seconds,
         "release MiB": peak,
         "save s": saving,
@@ -78,7 +80,8 @@ def fidelity(release: sfumato.Release, real: Any, drawn: Any) -> Found:
     regions = [np.array([int(one[1:]) for one in rows["region"].to_pylist()]) for rows in (real, drawn)]
     counts = np.bincount(codes, minlength=len(values)).astype(np.float64)
     truth, said = counts / counts.sum(), np.array(release.marginal("code").column("probability"))
-    rare = truth < _RARE
+    groups = release.fitted.columns["code"].groups  # type: ignore[attr-defined]
+    grouped = groups == np.bincount(groups).argmax()
     again = np.random.default_rng(2).permutation(len(codes))
     half, rest = np.split(again, [len(codes) // 2])
     crossed = codes * data.REGIONS + regions[0]
@@ -86,8 +89,9 @@ def fidelity(release: sfumato.Release, real: Any, drawn: Any) -> Found:
         "TV": _apart(truth, said),
         "TV, same noise": _apart(truth, kept_counts(counts, noise_of_codes(release))),
         "TV, whole budget": _apart(truth, kept_counts(counts, 1 / release.statement.mu)),
-        "rare, true": float(truth[rare].sum()),
-        "rare, released": float(said[rare].sum()),
+        "codes told apart": float((~grouped).sum()),
+        "others hold": float(truth[grouped].sum()),
+        "others released": float(said[grouped].sum()),
         "pair TV": total_variation(crossed, others * data.REGIONS + regions[1]),
         "pair TV of halves": total_variation(crossed[half], crossed[rest]),
     }
@@ -126,9 +130,29 @@ def run(rows: int, values: int) -> Found:
     return found
 
 
-COSTS = ("release s", "release MiB", "bundle MB", "save s", "open s", "sample s", "report s", "check s", "schema s")
+COSTS = (
+    "release wall s",
+    "release s",
+    "release MiB",
+    "bundle MB",
+    "save s",
+    "open s",
+    "sample s",
+    "report s",
+    "check s",
+    "schema s",
+)
 FIDELITIES = (
-    *("TV", "TV, same noise", "TV, whole budget", "rare, true", "rare, released", "pair TV", "pair TV of halves"),
+    *(
+        "TV",
+        "TV, same noise",
+        "TV, whole budget",
+        "codes told apart",
+        "others hold",
+        "others released",
+        "pair TV",
+        "pair TV of halves",
+    ),
 )
 
 
@@ -141,7 +165,7 @@ def print_tables(found: dict[tuple[int, int], Found]) -> None:
         print(f"| {rows:,}, {values:,} | {' | '.join(cells)} |")
     print(f"\n| rows, codes | {' | '.join(FIDELITIES)} |\n|{'---|' * (1 + len(FIDELITIES))}")
     for (rows, values), one in found.items():
-        print(f"| {rows:,}, {values:,} | {' | '.join(f'{one[name]:.3f}' for name in FIDELITIES)} |")
+        print(f"| {rows:,}, {values:,} | {' | '.join(f'{one[name]:.3g}' for name in FIDELITIES)} |")
 
 
 def main() -> None:
