@@ -1,6 +1,6 @@
 """Whole tables as they are: values that are read as the schema's types, and neither clamped nor sent elsewhere."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -83,7 +83,6 @@ class RawReader:
 
 
 def _joined(parts: list[RawColumn]) -> RawColumn:
-    values: Iterator[FloatArray] = (part.values for part in parts)
     if not parts:
         return RawColumn.of(np.empty(0))
-    return RawColumn(np.concatenate(list(values)), np.concatenate([part.unread for part in parts]))
+    return RawColumn(np.concatenate([part.values for part in parts]), np.concatenate([part.unread for part in parts]))
