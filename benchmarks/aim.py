@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from experiments.tables import learner, split
+from experiments.tables import learner, raw, split
 from experiments.tasks import Task, adult
 
 import sfumato
@@ -103,7 +103,7 @@ def compare(task: Task, epsilon: float, seed: int, folder: Path) -> dict[str, fl
         values = values_of(read_all(rows, schema), schema)
         predicted = learn(design(values, schema), values[target], None)(design(held_out, schema))
         found[f"{name} AUC"] = float(score(predicted, held_out[target]) or 0)
-        found[f"{name} neutral"] = fidelity(real, values, schema).mean_pair
+        found[f"{name} neutral"] = fidelity(raw(real), raw(values), schema).mean_pair
     cells = [on_cells(rows, peer["edges"], names) for rows in (train, ours)]
     return {
         "sfumato seconds": seconds,

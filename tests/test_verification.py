@@ -8,7 +8,7 @@ import pytest
 
 import sfumato
 from sfumato.artefact.statement import Before
-from sfumato.artefact.verify import Check, Outcome, verify
+from sfumato.artefact.verify import Check, Outcome, same_parts, verify
 from sfumato.fitting.retraining.fit import OWN
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget, mu_of
@@ -215,3 +215,16 @@ def test_a_model_with_public_features_is_unchecked_without_them():
     found = {features is None: verify(release, features) for features in (None, table)}
     assert [check.outcome for check in found[True] if check.what == MODEL] == [Outcome.UNCHECKED]
     assert [check.outcome for check in found[False] if check.what == MODEL] == [Outcome.HOLDS]
+
+
+@pytest.mark.parametrize(("change", "same"), [(0.0, True), (1e-8, True), (3e-6, False), (np.nan, False)])
+def test_one_number_of_a_stored_distribution_decides_whether_models_are_the_same(release, change, same):
+    class Stored:
+        def __init__(self, change):
+            content, table = release.fitted.to_parts()
+            numbers = table["theta"].combine_chunks().flatten().to_numpy().copy()
+            numbers[np.argmax(numbers)] *= 1 + change
+            theta = pa.FixedSizeListArray.from_arrays(pa.array(numbers), table["theta"].type.list_size)
+            self.to_parts = lambda: (content, table.set_column(table.column_names.index("theta"), "theta", theta))
+
+    assert same_parts(Stored(0.0), Stored(change)) is same

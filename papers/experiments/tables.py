@@ -16,7 +16,7 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ import sfumato
 from experiments.tasks import TASKS, Task
 from sfumato.evaluate.fidelity import fidelity
 from sfumato.evaluate.learners import Learner, design, learners, score, weigh_classes
+from sfumato.evaluate.raw_values import RawColumn, RawTable
 from sfumato.evaluate.records import read_all, values_of
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import CategoricalCodec, Encoder
@@ -64,6 +65,11 @@ def learner(task: Task, classes: int | None) -> Learner:
     return learn
 
 
+def raw(values: Mapping[str, FloatArray]) -> RawTable:
+    """Values that were read through the schema, to be compared as they are."""
+    return {name: RawColumn.of(column) for name, column in values.items()}
+
+
 def measure(task: Task, epsilon: float | None, seed: int) -> dict[str, float]:
     """One split, one release (None: the real rows themselves), one learner."""
     target, schema = str(task.schema.target), task.schema
@@ -74,7 +80,7 @@ def measure(task: Task, epsilon: float | None, seed: int) -> dict[str, float]:
     values, test_values = values_of(real, schema), values_of(held_out, schema)
     rows, truth, learn = design(test_values, schema), test_values[target], learner(task, classes)
     if epsilon is None:
-        floor = fidelity(values, test_values, schema)
+        floor = fidelity(raw(values), raw(test_values), schema)
         found = score(learn(design(values, schema), values[target], None)(rows), truth)
         return {"score": float(found or 0), "pairs apart": floor.mean_pair, "columns apart": floor.mean_column}
     begin = time.process_time()
@@ -83,7 +89,7 @@ def measure(task: Task, epsilon: float | None, seed: int) -> dict[str, float]:
     seconds = time.process_time() - begin
     synthetic = values_of(drawn, schema)
     features, told = design(synthetic, schema), release.predict_encoded(drawn)
-    near = fidelity(values, synthetic, schema)
+    near = fidelity(raw(values), raw(synthetic), schema)
     scores = {
         "score": score(learn(features, synthetic[target], None)(rows), truth),
         "weighted": score(learn(*weigh_classes(features, told))(rows), truth),

@@ -23,7 +23,7 @@ from rich.progress import track
 from scipy.stats import ks_2samp, wasserstein_distance
 
 import sfumato
-from experiments.tables import learner, split
+from experiments.tables import learner, raw, split
 from experiments.tasks import TASKS, Task
 from sfumato.evaluate.fidelity import fidelity
 from sfumato.evaluate.learners import design, score
@@ -58,7 +58,7 @@ def measure(task: Task, epsilon: float, seed: int) -> dict[str, Any]:
     return {
         "columns": columns,
         "score": float(score(predicted, held_out[target]) or 0),
-        "pairs apart": fidelity(real, drawn, schema).mean_pair,
+        "pairs apart": fidelity(raw(real), raw(drawn), schema).mean_pair,
     }
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.artefact.release import Release
 from sfumato.artefact.statement import hash_contents, item_of
@@ -175,7 +176,16 @@ def same_parts(one: Model, other: Model) -> bool:
     if table.schema != there.schema or table.num_rows != there.num_rows:
         return False
     columns = zip(table.columns, there.columns, strict=True)
-    return _same(content, others) and all(_same(mine.to_pylist(), theirs.to_pylist()) for mine, theirs in columns)
+    return _same(content, others) and all(_same_column(mine, theirs) for mine, theirs in columns)
+
+
+def _same_column(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
+    """Whether two stored columns of one type are the same; in a column of lists each list counts for itself."""
+    if not pa.types.is_fixed_size_list(one.type):
+        return _same(one.to_pylist(), other.to_pylist())
+    lists = (column.combine_chunks().flatten().to_numpy() for column in (one, other))
+    mine, theirs = (numbers.reshape(len(one), one.type.list_size) for numbers in lists)
+    return bool((np.abs(mine - theirs) <= _ROUNDING * np.abs(mine).max(axis=1, keepdims=True, initial=0.0)).all())
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from sfumato.errors import BudgetExceededError, SfumatoError
 
@@ -23,6 +24,7 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 TERMINATED = 143
 """The exit code of a program that was terminated by a signal."""
+_MOST_COLUMNS = 12
 _screen = Console()
 _aside = Console(stderr=True)
 
@@ -136,15 +138,7 @@ def print_column_checks(found: "Sequence[ColumnCheck]") -> None:
     """What of each column is not as the schema expects; columns that are, in one line."""
     strange = [one for one in found if one.misread or one.off_step]
     for one in sorted(strange, key=lambda one: -one.misread):
-        kinds = {
-            "null": one.nulls,
-            "unreadable": one.unread,
-            "outside the bounds": one.outside,
-            "not listed": one.unlisted,
-            "off the step": one.off_step,
-        }
-        said = ", ".join(f"{count / max(one.rows, 1):.1%} {kind}" for kind, count in kinds.items() if count)
-        say(f"{one.column}: {said}", "bold")
+        say(f"{one.column}: {one.describe()}", "bold")
         for hint in one.hints:
             say(f"    {hint}")
     rest = len(found) - len(strange)
@@ -153,9 +147,11 @@ def print_column_checks(found: "Sequence[ColumnCheck]") -> None:
 
 def print_evaluation(result: "Evaluation") -> None:
     """The custodian's comparison: learners, marginals, and the sub-groups that lose most."""
-    from sfumato.evaluate.evaluation import NOTICE
+    from sfumato.evaluate.evaluation import COMPARED_NOTE, LEARNERS_NOTE, NOTICE
 
     say(NOTICE, "bold red")
+    for name, remark in result.remarks.items():
+        say(f"{name}: {remark}", "bold")
     if result.scores:
         table = Table(title=f"learning {result.target}: {result.measure} on the real test rows", title_justify="left")
         table.add_column("learner")
@@ -164,12 +160,9 @@ def print_evaluation(result: "Evaluation") -> None:
         for item in result.scores:
             table.add_row(item.learner, item.trained_on, "-" if item.value is None else f"{item.value:.4f}")
         _screen.print(table)
-    table = Table(title="total variation from the real rows", title_justify="left")
-    for name in ("", "columns", "pairs of columns"):
-        table.add_column(name, justify="right" if name else "left")
-    for name, found in (("synthetic rows", result.fidelity), ("test rows, by chance", result.floor)):
-        table.add_row(name, f"{found.mean_column:.4f}", f"{found.mean_pair:.4f}")
-    _screen.print(table)
+        say(LEARNERS_NOTE)
+    _print_distances(result)
+    say(COMPARED_NOTE)
     worst = sorted(result.groups, key=lambda group: group.error_real - group.error_synthetic)[:5]
     if worst:
         table = Table(title="sub-groups that lose most: mean error of LightGBM", title_justify="left")
@@ -179,3 +172,22 @@ def print_evaluation(result: "Evaluation") -> None:
             name = f"{group.column} = {group.value}"
             table.add_row(name, str(group.rows), f"{group.error_real:.4f}", f"{group.error_synthetic:.4f}")
         _screen.print(table)
+
+
+def _print_distances(result: "Evaluation") -> None:
+    """The means, and the columns that are farthest from the real rows."""
+    table = Table(title="how far from the real rows; 0 is equal, 1 has nothing in common", title_justify="left")
+    for name in ("", "synthetic rows", "test rows, by chance", "moved", "misread"):
+        table.add_column(name, justify="right" if name else "left")
+    near, floor = result.fidelity, result.floor
+    table.add_row("pairs of columns, mean", f"{near.mean_pair:.4f}", f"{floor.mean_pair:.4f}", "", "")
+    table.add_row("columns, mean", f"{near.mean_column:.4f}", f"{floor.mean_column:.4f}", "", "", end_section=True)
+    for check in sorted(result.checks, key=lambda one: -near.columns[one.column].share)[:_MOST_COLUMNS]:
+        here, there = (found.columns[check.column] for found in (near, floor))
+        moved = "" if here.moved is None else f"{here.moved:.4f}"
+        table.add_row(
+            Text(check.column), f"{here.share:.4f}", f"{there.share:.4f}", moved, f"{check.misread_share:.1%}"
+        )
+    _screen.print(table)
+    if (more := len(result.checks) - _MOST_COLUMNS) > 0:
+        say(f"{more} more columns are nearer; the page and the JSON file have them.")

@@ -12,18 +12,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.errors import RequestError
 from sfumato.evaluate.file_formats import likely_format
+from sfumato.evaluate.readings import Reading, distinct_texts, plain_array, read_array
 from sfumato.trusted.arrays import BoolArray
 from sfumato.trusted.encoding import CategoricalCodec, Codes, Encoder, NumericCodec
-from sfumato.trusted.encoding.cells import CellType, unpack
-from sfumato.trusted.encoding.listings import IS_NULL, NOT_LISTED
-from sfumato.trusted.encoding.values import Kind
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
+from sfumato.trusted.sources.spark import is_frame
 
 NOTICE = "read from private rows without noise; for the custodian alone"
 ADVICE = (
@@ -61,6 +59,22 @@ class ColumnCheck:
         """Records whose value would not be taken as it is."""
         return self.nulls + self.unread + self.outside + self.unlisted
 
+    @property
+    def misread_share(self) -> float:
+        """Of all records, between 0 and 1."""
+        return self.misread / max(self.rows, 1)
+
+    def describe(self) -> str:
+        """What is not taken as it is, in words; empty where everything is."""
+        found = [
+            (self.nulls, "are null, which the schema does not allow"),
+            (self.unread, "cannot be read"),
+            (self.outside, "lie outside the bounds"),
+            (self.unlisted, "are not in the schema's list"),
+            (self.off_step, "lie between the multiples of the step"),
+        ]
+        return ", ".join(f"{count / self.rows:.1%} of the values {what}" for count, what in found if count)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain content."""
         return {**asdict(self), "misread": self.misread}
@@ -75,23 +89,24 @@ def check_table(data: Any, schema: Schema) -> list[ColumnCheck]:
     Spends nothing and writes nothing. Raises `DataError` where columns are missing or the table cannot be read, and
     `RequestError` for a Spark frame.
     """
+    if is_frame(data):
+        raise RequestError("a Spark frame is not looked at record by record; check an extract of it")
     columns, known = Encoder(schema).columns, schema.model_copy(update={"unit": None})
-    tallies = {name: _Tally(columns[name], schema[name].type) for name in columns}
+    tallies = {name: Tally(columns[name], schema[name].type) for name in columns}
     with closing(open_source(data, known, declared=True)) as source:
-        if not hasattr(source, "records"):
-            raise RequestError("a Spark frame is not looked at record by record; check an extract of it")
-        _add_all(source.records(tuple(columns)), tallies)
+        _add_all(source.records(tuple(columns)), columns, tallies)
     return [tally.result(name) for name, tally in tallies.items()]
 
 
 @redact_errors
-def _add_all(parts: Iterable[pa.RecordBatch], tallies: Mapping[str, "_Tally"]) -> None:
+def _add_all(parts: Iterable[pa.RecordBatch], columns: Mapping[str, Codes], tallies: Mapping[str, "Tally"]) -> None:
     for records in parts:
         for name, tally in tallies.items():
-            tally.add(records.column(name))
+            array = plain_array(records.column(name))
+            tally.add(array, read_array(array, columns[name]))
 
 
-class _Tally:
+class Tally:
     """What has been seen of one column so far."""
 
     def __init__(self, codes: Codes, column_type: str) -> None:
@@ -99,39 +114,31 @@ class _Tally:
         self._rows = self._nulls = self._unread = self._outside = self._unlisted = self._off_step = 0
         self._strange: Counter[str] = Counter()
 
-    def add(self, array: pa.Array) -> None:
-        """Some more records."""
-        array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-        codes, null = self._codes, pc.is_null(array, nan_is_null=True).to_numpy(zero_copy_only=False)
+    def add(self, array: pa.Array, read: Reading) -> None:
+        """Some more records, and what their values are read as."""
+        codes, odd = self._codes, read.strange
         self._rows += len(array)
-        if null.all():
-            self._nulls += len(array) * (codes.missing is None)
-            return
         if isinstance(codes, NumericCodec):
-            numbers, unread = codes.read(array)
-            strange = (np.zeros(len(array), dtype=bool) if unread is None else unread) & ~null
-            self._unread += int(strange.sum())
-            outside = ~null & ~strange & ((numbers < codes.low) | (numbers > codes.high))
+            outside = (read.values < codes.low) | (read.values > codes.high)
+            self._unread += int(odd.sum())
             self._outside += int(outside.sum())
             if codes.unit is not None:
-                between = codes.unit.settled(numbers) != np.rint(numbers)
-                self._off_step += int((between & ~null & ~strange & ~outside & ~np.isnan(numbers)).sum())
-            self._remember(array, strange | outside)
-        elif isinstance(codes, CategoricalCodec):
-            place = codes.find(array)
-            null |= place == IS_NULL
-            strange = (place == NOT_LISTED) & ~null
-            self._unlisted += int(strange.sum())
-            self._remember(array, strange)
+                between = codes.unit.settled(read.values) != np.rint(read.values)
+                self._off_step += int((between & ~read.null & ~odd & ~outside).sum())
+            odd = odd | outside
+        else:
+            self._unlisted += int(odd.sum())
         if codes.missing is None:
-            self._nulls += int(null.sum())
+            self._nulls += int(read.null.sum())
+        self._remember(array, odd)
 
     def _remember(self, array: pa.Array, where: BoolArray) -> None:
-        if where.any():
-            stored, shown = (array.storage, _shown_cell) if isinstance(array.type, CellType) else (array, _shown)
-            for text in map(shown, stored.filter(pa.array(where)).to_pylist()):
-                if text in self._strange or len(self._strange) < _KEPT:
-                    self._strange[text] += 1
+        if not where.any():
+            return
+        texts, places = distinct_texts(array.filter(pa.array(where)))
+        for text, count in zip(texts, np.bincount(places).tolist(), strict=True):
+            if text in self._strange or len(self._strange) < _KEPT:
+                self._strange[text] += count
 
     def result(self, column: str) -> ColumnCheck:
         """All of it."""
@@ -156,18 +163,6 @@ class _Tally:
             yield from filter(None, [likely_format(unread, self._type)])
         if self._unlisted >= _FEW_ROWS and len(self._strange) > _TEXT_LIKE * min(total, _KEPT):
             yield "almost every value is different: an id or free text, which cannot be released; leave the column out"
-
-
-def _shown(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def _shown_cell(cell: bytes) -> str:
-    """A cell of Excel, SQLite or a column of objects."""
-    kind, content = unpack(cell)
-    if kind in (Kind.DAY, Kind.MOMENT):
-        return f"a {kind.name.lower()}"
-    return _shown(content) if kind in (Kind.TEXT, Kind.NUMBER) else "a value of another kind"
 
 
 def _is_unread(text: str, codes: NumericCodec) -> bool:

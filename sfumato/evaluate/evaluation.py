@@ -1,24 +1,38 @@
-"""The whole evaluation: learners, marginals, sub-groups."""
+"""The whole evaluation: columns and pairs of columns as they are, learners, sub-groups."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.artefact.frames import decode
 from sfumato.artefact.release import Release
 from sfumato.errors import RequestError
+from sfumato.evaluate.checking import ColumnCheck
 from sfumato.evaluate.fidelity import Fidelity, fidelity
 from sfumato.evaluate.learners import Learner, design, errors, learners, score, weigh_classes
+from sfumato.evaluate.raw_values import RawReader, RawTable
 from sfumato.evaluate.records import read_all, values_of
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Encoder
 from sfumato.trusted.schema import Schema
 
 NOTICE = "contains private results: computed on private records without noise; not for publication"
+COMPARED_NOTE = (
+    "Columns and pairs of columns are compared with the private rows as they are stored: values that are not in the "
+    "schema's list, out of bounds or unreadable count as themselves."
+)
+LEARNERS_NOTE = (
+    "Learners see the private rows as the schema reads them: values that do not fit are clamped or replaced, in what "
+    "they train on and in what they are tested on."
+)
+_MISREAD = 0.05  # share of a column from which on it is remarked
 _FEWEST_IN_GROUP = 50
 _MOST_IN_GROUPING = 20
+_ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -52,6 +66,15 @@ class Evaluation:
     groups: tuple[Group, ...]
     fidelity: Fidelity
     floor: Fidelity
+    checks: tuple[ColumnCheck, ...]
+
+    @property
+    def remarks(self) -> dict[str, str]:
+        """What went wrong and how to cure it, for each column of which the schema misreads much; the worst first."""
+        found = [one for one in self.checks if one.misread_share >= _MISREAD]
+        return {
+            one.column: f"{one.describe()}; run `sfumato check`" for one in sorted(found, key=lambda one: -one.misread)
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Plain content, the notice first."""
@@ -60,16 +83,33 @@ class Evaluation:
             "dataset": self.dataset,
             "target": self.target,
             "measure": self.measure,
+            "learners": LEARNERS_NOTE if self.scores else "",
             "scores": [vars(item) for item in self.scores],
             "groups": [vars(item) for item in self.groups],
-            "total_variation": {
-                "mean_column": self.fidelity.mean_column,
-                "mean_pair": self.fidelity.mean_pair,
-                "mean_column_of_test_rows": self.floor.mean_column,
-                "mean_pair_of_test_rows": self.floor.mean_pair,
-                "columns": dict(self.fidelity.columns),
-                "pairs": [{"columns": list(pair), "value": value} for pair, value in self.fidelity.pairs.items()],
-            },
+            "compared": COMPARED_NOTE,
+            "mean_column": self.fidelity.mean_column,
+            "mean_column_of_test_rows": self.floor.mean_column,
+            "mean_pair": self.fidelity.mean_pair,
+            "mean_pair_of_test_rows": self.floor.mean_pair,
+            "columns": [self._column(check) for check in self.checks],
+            "pairs": [
+                {"columns": list(pair), "total_variation": value, "of_test_rows": self.floor.pairs[pair]}
+                for pair, value in self.fidelity.pairs.items()
+            ],
+        }
+
+    def _column(self, check: ColumnCheck) -> dict[str, Any]:
+        here, floor = (found.columns[check.column] for found in (self.fidelity, self.floor))
+        return {
+            "column": check.column,
+            "measure": here.measure,
+            "distance": here.share,
+            "distance_of_test_rows": floor.share,
+            "wasserstein": here.moved,
+            "wasserstein_of_test_rows": floor.moved,
+            "misread": check.misread_share,
+            "remark": self.remarks.get(check.column),
+            "hints": list(check.hints),
         }
 
 
@@ -89,8 +129,10 @@ def evaluate(
     rows    synthetic rows to train on; the noisy number of records by default
     seed    of the synthetic rows
 
-    Returns what is printed and drawn: fidelity and, for a schema with a target, prediction. Its numbers are computed
-    from private records and are not private. Raises `RequestError` for a table without rows.
+    Returns what is printed and drawn: the distance of every column and pair of columns from the private rows as they
+    are stored, what of them the schema misreads and, for a schema with a target, prediction, for which both are read
+    through the schema. Its numbers are computed from private records and are not private. Raises `RequestError` for a
+    table without rows, and `DataError` where columns are missing or a table cannot be read.
 
     Example
         >>> found = evaluate(release, private, held_out, rows=500)
@@ -99,23 +141,42 @@ def evaluate(
     """
     schema = release.schema
     taught = learners(schema, _classes(schema)) if schema.target is not None and schema.features else {}
-    progress("reading the private tables")
-    train, held_out = read_all(real, schema), read_all(test, schema)
-    if train.rows == 0 or held_out.rows == 0:
-        raise RequestError("a table without rows cannot be compared with; give the real and the test rows")
     progress("drawing synthetic rows")
     drawn = release.model.sample(release.size if rows is None else rows, np.random.default_rng(seed))
-    batches = {"real": train, "test": held_out, "synthetic": drawn}
-    tables = {name: values_of(batch, schema) for name, batch in batches.items()}
-    progress("comparing all marginals")
-    near, floor = (fidelity(tables["real"], tables[name], schema) for name in ("synthetic", "test"))
+    progress("comparing all columns and pairs with the private tables")
+    near, floor, checks = _compared(schema, real, test, drawn, seed)
     scores: tuple[Score, ...] = ()
     groups: tuple[Group, ...] = ()
     measure = ""
     if taught:
         progress("training learners on real and on synthetic rows")
-        scores, groups, measure = _trained(release, tables, batches, taught)
-    return Evaluation(schema.name, schema.target, measure, scores, groups, near, floor)
+        batches = {"real": read_all(real, schema), "test": read_all(test, schema), "synthetic": drawn}
+        scores, groups, measure = _trained(release, batches, taught)
+    return Evaluation(schema.name, schema.target, measure, scores, groups, near, floor, checks)
+
+
+def _compared(
+    schema: Schema, real: Any, test: Any, drawn: Batch, seed: int
+) -> tuple[Fidelity, Fidelity, tuple[ColumnCheck, ...]]:
+    """How far the synthetic and the test rows are from the real ones, and what of these does not fit the schema."""
+    reader = RawReader(schema)
+    (private, checks), (held_out, _) = (reader.read(data) for data in (real, test))
+    if any(_rows(table) == 0 for table in (private, held_out)):
+        raise RequestError("a table without rows cannot be compared with; give the real and the test rows")
+    synthetic, _ = reader.read_batches(_decoded(drawn, schema, np.random.default_rng(seed)))
+    near, floor = (fidelity(private, table, schema) for table in (synthetic, held_out))
+    return near, floor, checks
+
+
+def _rows(table: RawTable) -> int:
+    return len(next(iter(table.values())).values)
+
+
+def _decoded(drawn: Batch, schema: Schema, rng: np.random.Generator) -> Iterator[pa.RecordBatch]:
+    """Synthetic records as a receiver gets them, some at a time."""
+    columns = Encoder(schema).columns
+    for part in drawn.parts(_ROWS_AT_ONCE, drawn.codes):
+        yield from decode(part, columns, rng).combine_chunks().to_batches()
 
 
 def _classes(schema: Schema) -> int | None:
@@ -126,11 +187,11 @@ def _classes(schema: Schema) -> int | None:
 
 def _trained(
     release: Release,
-    tables: Mapping[str, Mapping[str, FloatArray]],
     batches: Mapping[str, Batch],
     taught: Mapping[str, Learner],
 ) -> tuple[tuple[Score, ...], tuple[Group, ...], str]:
     schema, target, classes = release.schema, str(release.schema.target), _classes(release.schema)
+    tables = {name: values_of(batch, schema) for name, batch in batches.items()}
     labelled = {name: _with_label(values, target, classes) for name, values in tables.items()}
     features = {name: design(values, schema)[kept] for name, (values, kept, _) in labelled.items()}
     truth = labelled["test"][2]

@@ -1,14 +1,14 @@
 """The custodian's report: what a release is worth, by a comparison with private records. Never for publication."""
 
-from collections.abc import Mapping
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from sfumato._version import __version__
 from sfumato.artefact.release import Release
-from sfumato.evaluate.evaluation import NOTICE, Evaluation, Group
+from sfumato.evaluate.evaluation import COMPARED_NOTE, LEARNERS_NOTE, NOTICE, Evaluation, Group
 from sfumato.report import svg
 
 _REAL, _SYNTHETIC = "#7a6a58", "#b08d63"
@@ -26,7 +26,9 @@ def private_report(evaluation: Evaluation, release: Release) -> str:
         evaluation=evaluation,
         statement=release.statement,
         scores=_scores(evaluation),
-        columns=_bars(evaluation.fidelity.columns, evaluation.floor.columns),
+        columns=_columns(evaluation),
+        compared=COMPARED_NOTE,
+        learners=LEARNERS_NOTE,
         matrix=_matrix(evaluation) if 2 < len(evaluation.fidelity.columns) <= 60 else "",
         worst=[(" and ".join(pair), value, evaluation.floor.pairs[pair]) for pair, value in pairs[:_MOST_PAIRS]],
         groups=_group_marks(groups[:_MOST_GROUPS]),
@@ -56,19 +58,20 @@ def _scores(evaluation: Evaluation) -> Markup:
     return svg.picture(740, 26.0 * len(known) + 4, marks, evaluation.measure)
 
 
-def _bars(values: Mapping[str, float], floors: Mapping[str, float]) -> Markup:
-    """The total variation of each column, and a tick where the test rows are."""
-    top = max(*values.values(), *floors.values(), 1e-3)
-    marks = []
-    for place, (name, value) in enumerate(sorted(values.items(), key=lambda item: -item[1])):
-        y, x = 20.0 * place, 210 + 420 * floors[name] / top
-        marks += [
-            svg.text(200, y + 13, svg.shorten(name, 30), "end", 11),
-            svg.box(210, y + 3, 420 * value / top, 13, _SYNTHETIC, 0.9, f"{name}: {value:.4f}"),
-            svg.line(x, y + 1, x, y + 18, _REAL, 2),
-            svg.text(216 + 420 * max(value, floors[name]) / top, y + 13, f"{value:.3f}", size=10, fill=svg.FAINT),
-        ]
-    return svg.picture(740, 20.0 * len(values) + 4, marks, "Total variation of each column")
+def _columns(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """A line for each column, the farthest first: its distances, and where the test rows are."""
+    checks = {check.column: check for check in evaluation.checks}
+    found = [
+        {
+            "name": name,
+            "near": near,
+            "floor": evaluation.floor.columns[name],
+            "misread": checks[name].misread_share,
+            "hints": checks[name].hints,
+        }
+        for name, near in evaluation.fidelity.columns.items()
+    ]
+    return sorted(found, key=lambda line: -line["near"].share)
 
 
 def _matrix(evaluation: Evaluation) -> Markup:

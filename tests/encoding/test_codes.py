@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.trusted.encoding import NumericCodec, codes_of
+from sfumato.trusted.encoding import codes as codes_module
 from sfumato.trusted.encoding.scales import STEPS
 from sfumato.trusted.schema import Schema
 
@@ -218,3 +219,12 @@ def test_columns_of_other_names_share_codes_and_those_of_other_types_do_not():
     assert [type(value) for value in c.plain] == [float, float]
     assert [type(value) for value in a.plain] == [int, int]
     assert d.size == 3
+
+
+def test_codes_of_a_column_are_found_again_without_a_look_at_its_list(monkeypatch):
+    column = Schema.from_yaml("{sfumato: 1, name: t, columns: [{name: x, type: category, values: [a, b]}]}").columns[0]
+    first = codes_of(column)
+    monkeypatch.delattr(codes_module, "_codes_like")
+    assert codes_of(column) is first
+    with pytest.raises(NameError):
+        codes_of(column.model_copy())

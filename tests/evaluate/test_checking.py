@@ -77,7 +77,7 @@ def test_cells_of_any_kind_are_shown_as_they_are(tmp_path):
     found = {one.column: one for one in check_table(tmp_path / "t.xlsx", sfumato.Schema.from_yaml(SCHEMA))}
     assert found["job"].hints[0] == "'Private' in 100.0% of the rows differs from 'private' in case"
     assert [found[name].hints[0] for name in ("age", "born", "wet")] == [
-        "'a day' in 100.0% of the rows",
+        "'2020-01-01' in 100.0% of the rows",
         "'3' in 100.0% of the rows",
         "'a value of another kind' in 100.0% of the rows",
     ]
@@ -191,7 +191,7 @@ def test_the_command_spends_nothing_and_marks_its_file(table, tmp_path):
     done = CliRunner().invoke(app, [str(tmp_path / word) if "." in word else word for word in words])
     assert done.exit_code == 0, done.output
     shown = " ".join(done.output.split())
-    assert "job: 95.0% not listed 'Private' in 90.0% of the rows differs from 'private' in case" in shown
+    assert "job: 95.0% of the values are not in the schema's list 'Private' in 90.0% of the rows differs" in shown
     assert "for the custodian alone" in shown
     assert "informed by the rows" in shown
     content = json.loads((tmp_path / "found.json").read_text())
@@ -265,7 +265,7 @@ def test_the_command_names_them(fevers, tmp_path):
     done = CliRunner().invoke(app, [str(tmp_path / word) if "." in word else word for word in words])
     assert done.exit_code == 0, done.output
     shown = " ".join(done.output.split())
-    assert "20.0% off the step" in shown
+    assert "20.0% of the values lie between the multiples of the step" in shown
     assert "not released: notes. Describe them, or name them in leave_out" in shown
     assert "leave_out names notse, which the table does not have" in shown
     content = json.loads((tmp_path / "found.json").read_text())

@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -349,3 +350,13 @@ def test_the_engine_draws_nothing():
             imported = [f"{named}.{alias.name}" for alias in getattr(node, "names", []) if isinstance(alias, ast.alias)]
             assert not [name for name in imported if "random" in name or "secrets" in name or "noise" in name]
             assert not (isinstance(node, ast.Attribute) and node.attr in ("random", "urandom"))
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, PEOPLE], ids=["records", "persons"])
+def test_records_are_as_they_are_stored(spark, table, schema):
+    names = ("wage", "ill")
+    people = table.append_column("who", pa.array(np.arange(table.num_rows) % 50))
+    source = SparkSource(in_parts(spark, people, 3), schema, KEY)
+    stored = pa.Table.from_batches(source.records(names)).select(names)
+    assert Counter(map(str, stored.to_pylist())) == Counter(map(str, people.select(names).to_pylist()))
+    source.close()

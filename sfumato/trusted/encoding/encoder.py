@@ -35,8 +35,7 @@ class Encoder:
     @cached_property
     def columns(self) -> Mapping[str, Codes]:
         """The codes of every column. The columns of a run share one."""
-        shared = {column: codes_of(column, self.schema.text) for column in self.schema.columns}
-        return {name: shared[column] for name, column in self.schema.by_name.items()}
+        return {name: codes_of(column, self.schema.text) for name, column in self.schema.by_name.items()}
 
     def encode(self, records: pa.RecordBatch, names: Iterable[str] | None = None) -> Batch:
         """The codes of each record in the named columns, all by default; a code is a function of its value alone."""

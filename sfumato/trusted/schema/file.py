@@ -25,9 +25,10 @@ def load_schema(path: Path) -> Schema:
 def parse_schema(text: str, where: str, folder: Path = Path()) -> Schema:
     """The schema of a YAML text; `where` names it in errors. Lists of values may stand in files, from `folder` on."""
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        loader = yaml.SafeLoader(text)
+        root = loader.get_single_node()
         _refuse_repeated_keys(root, where)
-        content = yaml.safe_load(text)
+        content = None if root is None else loader.construct_document(root)
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise SchemaError(f"{where}: is not YAML: {' '.join(str(error).split())}") from None
     return Schema.from_dict(_with_lists(content, where, folder), where, partial(_line_of, root))

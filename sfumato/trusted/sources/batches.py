@@ -77,7 +77,7 @@ class StreamSource:
         return ((self._encoder.encode(records, names) for records in part) for part in self._read(names))
 
     def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        """Every record as it is stored. Private: only what bounds the records of a person may call it."""
+        """See `Source`."""
         for part in self._read(names):
             yield from part
 

@@ -63,6 +63,10 @@ class ContributionBoundedSource:
             codes = {self._names[place]: column.to_numpy() for place, column in zip(places, records, strict=True)}
             yield Batch(records.num_rows, codes)
 
+    def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """See `Source`."""
+        return self._source.records(names)
+
     def close(self) -> None:
         """See `Source`."""
         self._open.close()

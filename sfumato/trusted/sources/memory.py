@@ -65,7 +65,7 @@ class MemorySource:
             yield Batch(records.num_rows, {name: codes[name] for name in names})
 
     def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        """Every record as it is stored. Private: only what bounds the records of a person may call it."""
+        """See `Source`."""
         yield from to_arrow(self._data, list(names), self._person).to_batches(max_chunksize=ROWS_AT_ONCE)
 
     def close(self) -> None:

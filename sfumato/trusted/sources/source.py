@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Protocol
 
+import pyarrow as pa
+
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch, Header
 from sfumato.trusted.schema import Unit
@@ -33,6 +35,9 @@ class Source(Protocol):
 
     def batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
         """Every record as codes. Private: only what sums them, and a custodian's evaluation, may call it."""
+
+    def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """Every record as it is stored, whoever's it is. Private: for contribution bounding and a custodian alone."""
 
     def close(self) -> None:
         """Let go of connections and temporary files. Nothing can be summed afterwards."""

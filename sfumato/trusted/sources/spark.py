@@ -58,7 +58,8 @@ class SparkSource:
         self.unit = schema.unit
         text = json.dumps(schema.to_dict())
         self._columns = {name: plain_name(place) for place, name in enumerate(frame.columns)}
-        self._records = frame.toDF(*map(plain_name, range(len(frame.columns))))
+        self._stored_columns = self._columns
+        self._stored = self._records = frame.toDF(*map(plain_name, range(len(frame.columns))))
         self._read: Callable[[tuple[str, ...], pa.RecordBatch], Batch] = partial(workers.from_storage, text)
         if schema.unit:
             work = partial(workers.draw_tickets, text, key)
@@ -94,6 +95,13 @@ class SparkSource:
         """
         codes = self._codes(names).to_batches(max_chunksize=ROWS_AT_ONCE)
         return (workers.from_codes(names, records) for records in codes)
+
+    @redact_errors
+    def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """See `Source`. All of it comes to the driver."""
+        stored = collect(self._stored.select([self._stored_columns[name] for name in names]))
+        batches: list[pa.RecordBatch] = stored.rename_columns(list(names)).to_batches(max_chunksize=ROWS_AT_ONCE)
+        return iter(batches)
 
     def close(self) -> None:
         """See `Source`."""

@@ -56,8 +56,7 @@ class CountsPlan:
     @cached_property
     def codes(self) -> Mapping[str, Codes]:
         """The codes of every column."""
-        shared = {column: codes_of(column) for column in dict.fromkeys(self.columns.values())}
-        return {name: shared[column] for name, column in self.columns.items()}
+        return {name: codes_of(column) for name, column in self.columns.items()}
 
     def axis(self, name: str, what: str) -> str:
         """The name of one more axis of a column, which no column has."""
