@@ -166,8 +166,11 @@ def _check_sound(release: Release) -> None:
     columns = Encoder(release.schema).columns
     if set(release.header.types) != set(columns):
         raise ValueError("header and schema have different columns")
-    for item in release.measurements:
-        if not item.statistic.follows(release.schema):
+    asked = release.schema if release.plan.asked is None else Schema.from_dict(dict(release.plan.asked))
+    if not release.schema.is_complete or (asked.is_complete and release.completing):
+        raise ValueError("the schema has bounds or values that are still unknown, or none that were bought")
+    for place, item in enumerate(release.measurements):
+        if not item.statistic.follows(asked if place < len(release.completing) else release.schema):
             raise ValueError("a measurement is of columns that are not in the schema, or are defined differently there")
         if item.values.dtype != np.int64 or item.values.shape != (size_of(item.statistic),):
             raise ValueError("a measurement has more or fewer numbers than its statistic")

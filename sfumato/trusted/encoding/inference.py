@@ -23,7 +23,7 @@ from sfumato.errors import DataError
 from sfumato.trusted.encoding.codes import codes_of
 from sfumato.trusted.encoding.values import number_of_text
 from sfumato.trusted.fixed_point import EXACT
-from sfumato.trusted.schema import CategoryColumn, Column, Schema, text_of
+from sfumato.trusted.schema import CategoryColumn, Column, Schema, is_unknown, text_of
 
 _EXACT_DIGITS = 15  # decimals of so many digits are read alike by every parser
 _FRAMES = {"arrow": "an Arrow table", "pandas": "a pandas frame", "polars": "a polars frame"}
@@ -55,6 +55,8 @@ def _harm(column: Column) -> str | None:
     match column.type:
         case "date" | "datetime":
             return "text becomes dates only where all rows are dates"
+        case "category" if is_unknown(column):
+            return "text that writes numbers becomes numbers where no other text stands beside it"
         case "category" if isinstance(column, CategoryColumn):
             if harm := _harm_to_list([text_of(value) for value in column.values]):
                 return harm

@@ -416,6 +416,11 @@ def _around(value: float, reach: float) -> tuple[float, float]:
     return low, high
 
 
+def reader_of(column: Column) -> Read:
+    """How values of a number, integer, date or datetime column are read as numbers of its scale."""
+    return _HANDS[column.type][1]
+
+
 def _write_number(number: FloatArray, null: NDArray[np.bool_]) -> pa.Array:
     return pa.array(number, mask=null)
 

@@ -12,11 +12,16 @@ from sfumato.trusted.schema.schema import (
     NumberColumn,
     Schema,
     Unit,
+    is_unknown,
     text_of,
 )
+from sfumato.trusted.schema.unknown import DISCOVER, ESTIMATE, OTHER, Unknown
 
 __all__ = [
+    "DISCOVER",
+    "ESTIMATE",
     "MOST_COLUMNS",
+    "OTHER",
     "STORED_TYPE",
     "BooleanColumn",
     "CategoryColumn",
@@ -27,5 +32,7 @@ __all__ = [
     "NumberColumn",
     "Schema",
     "Unit",
+    "Unknown",
+    "is_unknown",
     "text_of",
 ]

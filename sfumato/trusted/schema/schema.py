@@ -13,10 +13,32 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WrapSerializer,
+    WrapValidator,
+    field_validator,
+    model_validator,
+)
 
 from sfumato.errors import SchemaError
 from sfumato.trusted.schema.messages import LineOf, did_you_mean, explain
+from sfumato.trusted.schema.unknown import (
+    DAYS,
+    DISCOVER,
+    ESTIMATE,
+    SECONDS,
+    UNLISTED,
+    WIDE,
+    Unknown,
+    may_be_estimated,
+    or_word,
+    write_unknown,
+)
 
 LARGEST_WHOLE = 2**53  # every integer up to here is a float64, so arithmetic on codes is exact
 LARGEST_NUMBER, SMALLEST_SPAN = 1e100, 1e-100
@@ -82,6 +104,11 @@ def _utc(value: dt.datetime) -> dt.datetime:
 Plain = Annotated[str | int | float, BeforeValidator(_plain)]
 Real = Annotated[float, BeforeValidator(_real)]
 Whole = Annotated[int, BeforeValidator(_whole)]
+_WORD = WrapSerializer(write_unknown)
+Reals = Annotated[tuple[Real, Real], WrapValidator(or_word(ESTIMATE, WIDE)), _WORD]
+Wholes = Annotated[tuple[Whole, Whole], WrapValidator(or_word(ESTIMATE, WIDE)), _WORD]
+Days = Annotated[tuple[dt.date, dt.date], WrapValidator(or_word(ESTIMATE, DAYS)), _WORD]
+Moments = Annotated[tuple[dt.datetime, dt.datetime], WrapValidator(or_word(ESTIMATE, SECONDS)), _WORD]
 
 
 class _Part(BaseModel):
@@ -125,26 +152,28 @@ class _Column(_Part):
 
 
 def _or_a_file(content: dict[str, Any]) -> None:
-    """In a YAML file a list may also be named: see `schema.file`."""
+    """In a YAML file a list may also be named, see `schema.file`, or is to be discovered."""
     described = content.pop("description", None)
     listed = dict(content)
     content.clear()
     keys = {"file": {"type": "string"}, "column": {"type": "string"}}
     named = {"type": "object", "properties": keys, "required": ["file"], "additionalProperties": False}
-    content.update({"anyOf": [listed, named], "description": described})
+    content.update({"anyOf": [listed, named, {"const": DISCOVER}], "description": described})
 
 
 class CategoryColumn(_Column):
     """One value of a list. A value that is not listed goes to `otherwise`."""
 
     type: Literal["category"]
-    values: tuple[Plain, ...] = Field(
-        min_length=1, description="every value that may occur, from the code book", json_schema_extra=_or_a_file
+    values: Annotated[tuple[Plain, ...], Field(min_length=1), WrapValidator(or_word(DISCOVER, UNLISTED)), _WORD] = (
+        Field(description="every value that may occur, from the code book", json_schema_extra=_or_a_file)
     )
     otherwise: Plain | None = Field(default=None, description="default: missing if allowed, else the last value")
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
+        if isinstance(self.values, Unknown):
+            return self
         texts = [text_of(value) for value in self.values]
         if len(set(texts)) < len(texts):
             twice = Counter(texts).most_common(1)[0][0]
@@ -165,6 +194,8 @@ class _Ordered(_Column):
     @model_validator(mode="after")
     def _inside(self) -> Self:
         low, high = self.bounds  # type: ignore[attr-defined]
+        if isinstance(self.bounds, Unknown):  # type: ignore[attr-defined]
+            return self
         if low > high or (low == high and self.type == "number"):
             raise ValueError(f"bounds: {low} is not below {high}; write the lowest value first, then the highest")
         points = {"atoms": getattr(self, "atoms", ()), "otherwise": (getattr(self, "otherwise", None),)}
@@ -206,7 +237,7 @@ class NumberColumn(_Scaled):
     """A number between bounds. A value outside is clamped; one that cannot be read goes to `otherwise`."""
 
     type: Literal["number"]
-    bounds: tuple[Real, Real]
+    bounds: Reals = Field(json_schema_extra=may_be_estimated)
     atoms: tuple[Real, ...] = Field(default=(), description="values that occur exactly; 0 and the bounds always count")
     scale: Literal["linear", "log"] = "linear"
     otherwise: Real | None = Field(
@@ -229,7 +260,7 @@ class IntegerColumn(_Scaled):
     """A whole number between bounds. A fraction is rounded."""
 
     type: Literal["integer"]
-    bounds: tuple[Whole, Whole]
+    bounds: Wholes = Field(json_schema_extra=may_be_estimated)
     atoms: tuple[Whole, ...] = Field(default=(), description="values that stand out; 0 and the bounds always count")
     scale: Literal["linear", "log"] = "linear"
     otherwise: Whole | None = Field(
@@ -241,7 +272,7 @@ class DateColumn(_Ordered):
     """A day between bounds."""
 
     type: Literal["date"]
-    bounds: tuple[dt.date, dt.date]
+    bounds: Days = Field(json_schema_extra=may_be_estimated)
     otherwise: dt.date | None = Field(default=None, description="default: missing if allowed, else the middle")
 
 
@@ -249,13 +280,13 @@ class DatetimeColumn(_Ordered):
     """A second between bounds, in universal time where no zone is given."""
 
     type: Literal["datetime"]
-    bounds: tuple[dt.datetime, dt.datetime]
+    bounds: Moments = Field(json_schema_extra=may_be_estimated)
     otherwise: dt.datetime | None = Field(default=None, description="default: missing if allowed, else the middle")
 
     @field_validator("bounds")
     @classmethod
     def _bounds_in_utc(cls, bounds: tuple[dt.datetime, dt.datetime]) -> tuple[dt.datetime, dt.datetime]:
-        return _utc(bounds[0]), _utc(bounds[1])
+        return bounds if isinstance(bounds, Unknown) else (_utc(bounds[0]), _utc(bounds[1]))
 
     @field_validator("otherwise")
     @classmethod
@@ -264,6 +295,11 @@ class DatetimeColumn(_Ordered):
 
 
 Column = CategoryColumn | BooleanColumn | NumberColumn | IntegerColumn | DateColumn | DatetimeColumn
+
+
+def is_unknown(column: Column) -> bool:
+    """Whether the column's bounds, or its list of values, are to be bought."""
+    return isinstance(getattr(column, "bounds", None), Unknown) or isinstance(getattr(column, "values", None), Unknown)
 
 
 def _fits(stored: str, column: Column) -> bool:
@@ -352,6 +388,21 @@ class Schema(_Part):
 
     def __getitem__(self, name: str) -> Column:
         return self.by_name[name]
+
+    @property
+    def estimated(self) -> tuple[str, ...]:
+        """The columns whose bounds are to be bought."""
+        return tuple(name for name, column in self.by_name.items() if is_unknown(column) and column.type != "category")
+
+    @property
+    def discovered(self) -> tuple[str, ...]:
+        """The columns whose lists of values are to be bought."""
+        return tuple(name for name, column in self.by_name.items() if is_unknown(column) and column.type == "category")
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all is known that a release needs to know."""
+        return not self.estimated and not self.discovered
 
     @property
     def read(self) -> tuple[str, ...]:

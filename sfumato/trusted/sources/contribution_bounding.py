@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.trusted.arrays import IntArray, WordArray
 from sfumato.trusted.encoding import Batch, Encoder
+from sfumato.trusted.encoding.keys import keys
 from sfumato.trusted.encoding.persons import persons
 from sfumato.trusted.schema import Schema, Unit
 
@@ -42,6 +43,7 @@ class ContributionBounding:
         drawn = np.frombuffer(hashlib.shake_256(self._key).digest(24 * len(schema.by_name)), dtype="<u8")
         factors = [dict(zip(schema.by_name, row, strict=True)) for row in drawn.reshape(3, -1) | np.uint64(1)]
         self._names = tuple(schema.by_name)
+        self._keyed = schema.discovered
         self._steady = [{name: row[name] for name in schema.features} for row in factors[:2]]
         self._whole = factors[2]
 
@@ -52,8 +54,12 @@ class ContributionBounding:
 
     @property
     def layout(self) -> pa.Schema:
-        """The columns of a ticket: person, the bin of the person, numbers, then the codes in the schema's order."""
-        return pa.schema([*TICKET, *((code_name(place), pa.int32()) for place in range(len(self._names)))])
+        """The columns of a ticket: person, the bin of the person, numbers, then the codes in the schema's order.
+
+        Last, the keys of columns whose values are to be discovered: no code tells two of them apart for certain.
+        """
+        codes = ((code_name(place), pa.int32()) for place in range(len(self._names)))
+        return pa.schema([*TICKET, *codes, *((key_name(name), pa.large_binary()) for name in self._keyed)])
 
     def draw(self, records: pa.RecordBatch) -> pa.RecordBatch:
         """A ticket for each record, without those that are beaten here already."""
@@ -67,7 +73,8 @@ class ContributionBounding:
         bins = (words[:, 0] // np.uint64(2**64 // BINS)).astype(np.uint8)
         factors = (*self._steady, self._whole)
         numbers = [_number(word, factor, batch) for word, factor in zip(words.T, factors, strict=True)]
-        columns = [known, *map(pa.array, (bins, *numbers, *batch.codes.values()))]
+        named = (keys(records.column(name)).filter(pa.array(somebody)) for name in self._keyed)
+        columns = [known, *map(pa.array, (bins, *numbers, *batch.codes.values())), *named]
         return self.keep_lowest(pa.record_batch(columns, schema=self.layout))
 
     def keep_lowest(self, tickets: pa.RecordBatch) -> pa.RecordBatch:
@@ -84,6 +91,11 @@ class ContributionBounding:
 def code_name(place: int) -> str:
     """The name under which the codes of the schema's column at this place are kept."""
     return f"code {place}"
+
+
+def key_name(name: str) -> str:
+    """The name under which the keys of a column are kept."""
+    return f"key {name}"
 
 
 def chosen(person: NDArray[np.integer[Any]], numbers: Sequence[IntArray], records: int) -> IntArray:
