@@ -1,4 +1,4 @@
-"""The threshold above which a discovered value is named: the exact tail of the noise, for all that one change creates."""
+"""The threshold above which a discovered value is named: the exact tail, for all keys that one change creates."""
 
 import math
 
