@@ -1,9 +1,10 @@
 """The layout of a bundle: which member holds what of a release, and how it is read back.
 
-schema.json         the schema, as the custodian wrote it
+schema.json         the schema, as the custodian wrote it or as what was bought completes it
 header.json         kind of frame and type of every column of a sample
 statement.json      the privacy statement
-plan.json           what was to be measured, what each question could spend, and the constants of planning and fitting
+plan.json           what was to be measured, what each question could spend, the constants of planning and fitting, and
+                    the schema as it was written, where bounds or lists were bought
 parts.json          what several members have in common, by hash
 measurements.json   the statistics that were measured, in order, with mu and sigma
 measurements/*      their noisy values

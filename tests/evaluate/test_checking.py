@@ -122,3 +122,16 @@ def test_any_storage_can_be_looked_at(table, values):
         with contextlib.suppress(DataError):  # refused by its type, before a row is read
             found = by_name(changed)
             assert 0 <= found[column].misread <= found[column].rows == 3
+
+
+def test_of_what_is_to_be_bought_only_nulls_are_looked_at(table):
+    columns = "{name: age, type: integer, bounds: estimate}, {name: job, type: category, values: discover}"
+    schema = sfumato.Schema.from_yaml(f"{{sfumato: 1, name: t, columns: [{columns}]}}")
+    assert [(one.column, one.nulls, one.misread) for one in check_table(table, schema)] == [
+        ("age", 2, 2),
+        ("job", 0, 0),
+    ]
+    allowed = sfumato.Schema.from_yaml(
+        f"{{sfumato: 1, name: t, columns: [{columns.replace('estimate', 'estimate, missing: true')}]}}"
+    )
+    assert check_table(table, allowed)[0].misread == 0

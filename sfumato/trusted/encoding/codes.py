@@ -53,7 +53,7 @@ def codes_of(column: Column) -> Codes:
 @lru_cache(maxsize=1_024)
 def _codes_like(column: Column, written: str) -> Codes:  # noqa: ARG001 - 1 and 1.0 are equal, and written apart
     if is_unknown(column):
-        return UnlistedCodec() if column.type == "category" else UnboundedCodec.of(column)
+        return UnlistedCodec(column.missing) if column.type == "category" else UnboundedCodec.of(column)
     if isinstance(column, CategoryColumn | BooleanColumn):
         return CategoricalCodec.of(column)
     return NumericCodec.of(column)

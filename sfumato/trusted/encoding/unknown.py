@@ -28,9 +28,7 @@ _HASHES = 1 << 30
 
 
 class _OfTheBuying:
-    """What no column has of which bounds or values are unknown: values to write, a place for missing ones."""
-
-    missing = None
+    """What no column has of which bounds or values are unknown: values to write."""
 
     def code_of(self, value: object) -> int | None:
         """See `Codes`."""
@@ -56,6 +54,7 @@ class UnboundedCodec(_OfTheBuying):
     """
 
     read: Read
+    nullable: bool
     told_apart: bool
     size = NUMBERS + 2
     null = NUMBERS + 1
@@ -63,7 +62,12 @@ class UnboundedCodec(_OfTheBuying):
     @classmethod
     def of(cls, column: Column) -> "UnboundedCodec":
         """The codes of a number, integer, date or datetime column."""
-        return cls(reader_of(column), column.missing and column.otherwise is not None)
+        return cls(reader_of(column), column.missing, column.missing and column.otherwise is not None)
+
+    @property
+    def missing(self) -> int | None:
+        """See `Codes`."""
+        return self.null if self.nullable else None
 
     @property
     def unread(self) -> int:
@@ -108,7 +112,13 @@ class UnlistedCodec(_OfTheBuying):
     Two values may have one code: nothing is counted by it. It takes part in the choice of a person's records.
     """
 
+    nullable: bool
     size = _HASHES + 1
+
+    @property
+    def missing(self) -> int | None:
+        """See `Codes`."""
+        return _HASHES if self.nullable else None
 
     def encode(self, array: pa.Array) -> CodeArray:
         """See `Codes`."""
