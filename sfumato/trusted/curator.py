@@ -104,10 +104,10 @@ class Curator:
         self._filter.spend(mu, question.delta)
         sigma = noise_scale(question.sensitivity(self._adjacency), mu)
         least = threshold(sigma, question.records, question.delta)
-        counts = self._source.count_keys(question.column)
-        noise = self._noise.rounded_gaussian(sigma, len(counts))
-        noisy = dict(zip(counts, noise + np.fromiter(counts.values(), np.int64, len(counts)), strict=True))
-        found = sorted((key.decode(), int(count)) for key, count in noisy.items() if count > least)
+        counts = sorted(self._source.count_keys(question.column).items())
+        noise = self._noise.rounded_gaussian(sigma, len(counts)).tolist()
+        noisy = ((key.decode(), count + more) for (key, count), more in zip(counts, noise, strict=True))
+        found = [(key, count) for key, count in noisy if count > least]
         values = np.array([count for _, count in found], dtype=np.int64)
         return self._keep(Measurement(replace(question, keys=tuple(key for key, _ in found)), mu, sigma, values))
 

@@ -76,6 +76,17 @@ def test_a_person_counts_as_often_as_the_unit_allows():
     assert counts(crowd, PERSONS, "grade") == {**found, b"9": 2}
 
 
+def test_which_records_of_a_person_count_does_not_depend_on_their_order():
+    """They differ in their keys alone, so that nothing but the keys can decide."""
+    only = Schema.from_dict({**PERSONS.to_dict(), "columns": PERSONS.to_dict()["columns"][:1]})
+    rows = pa.table({"ward": [f"ward {place}" for place in range(40)], "who": ["p"] * 40})
+    chosen = [
+        counts(rows.take(pa.array(np.random.default_rng(seed).permutation(40))), only, "ward") for seed in range(5)
+    ]
+    assert all(one == chosen[0] for one in chosen)
+    assert len(chosen[0]) == 2
+
+
 def test_records_of_nobody_have_no_keys():
     rows = pa.table({"ward": ["a", "b"], "grade": [1, 2], "age": [1.0, 2.0], "who": ["p", None]})
     assert counts(rows, PERSONS, "ward") == {b"a": 1}

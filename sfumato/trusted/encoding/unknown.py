@@ -3,19 +3,16 @@
 Like all codes they are a public map, a function of the schema alone, and every value has one.
     bounds: estimate   the leading bits of a float64, positive or negative, then a code for nulls; so that cells of any
                        scale, from 2**-30 to 2**50, can be counted
-    values: discover   some bits of a hash of the value's key, by which records of one person are told apart
+    values: discover   nothing: values are counted by their keys
 """
 
-import zlib
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.trusted.arrays import CodeArray, FloatArray, IntArray
 from sfumato.trusted.encoding.code_arrays import Limits, encode_array
-from sfumato.trusted.encoding.keys import keys
 from sfumato.trusted.encoding.scales import Read, reader_of
 from sfumato.trusted.schema import Column
 
@@ -24,7 +21,6 @@ _BITS = 12  # of a number that count, behind the first: bounds are found to a fo
 PER_OCTAVE = 1 << _BITS
 ZERO = (HIGHEST - LOWEST) * PER_OCTAVE  # the code of 0; those of positive numbers are above
 NUMBERS = 2 * ZERO + 1
-_HASHES = 1 << 30
 
 
 class _OfTheBuying:
@@ -107,27 +103,16 @@ def nearest_zero(codes: IntArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class UnlistedCodec(_OfTheBuying):
-    """Thirty bits of a hash of a value's key, or one more code where it has none.
-
-    Two values may have one code: nothing is counted by it. It takes part in the choice of a person's records.
-    """
+    """One code for every value, and one for nulls: nothing is counted by them."""
 
     nullable: bool
-    size = _HASHES + 1
+    size = 2
 
     @property
     def missing(self) -> int | None:
         """See `Codes`."""
-        return _HASHES if self.nullable else None
+        return 1 if self.nullable else None
 
     def encode(self, array: pa.Array) -> CodeArray:
         """See `Codes`."""
-        return encode_array(array, self._of_values, _HASHES)
-
-    def _of_values(self, array: pa.Array) -> CodeArray:
-        found = keys(array).dictionary_encode()
-        hashes = [zlib.crc32(key) % _HASHES for key in found.dictionary.to_pylist()]
-        table = np.array([*hashes, _HASHES], dtype=np.int32)
-        index = pc.fill_null(pc.cast(found.indices, pa.int64()), len(hashes)).to_numpy(zero_copy_only=False)
-        codes: CodeArray = table[index]
-        return codes
+        return encode_array(array, lambda values: np.zeros(len(values), dtype=np.int32), 1)
