@@ -326,7 +326,7 @@ def test_a_complete_schema_costs_nothing_more():
     known = Schema.from_yaml("{sfumato: 1, name: t, columns: [{name: x, type: number, bounds: [0, 1]}]}")
     budget = Budget(1.0, 1e-6)
     plan = plan_completion(known, budget)
-    assert (plan.rest, plan.questions, plan.guesses) == (budget, 0, (known,))
+    assert (plan.rest, plan.mu_values, plan.mu_bounds, plan.guesses) == (budget, (), (), (known,))
     made = release(pa.table({"x": [0.5] * 50}), known)
     assert made.plan.asked is None
     assert "delta_keys" not in made.statement.to_dict()

@@ -33,11 +33,6 @@ class CompletionPlan:
     rest: Budget
 
     @property
-    def questions(self) -> int:
-        """How many there are."""
-        return len(self.mu_values) + len(self.mu_bounds)
-
-    @property
     def guesses(self) -> tuple[Schema, ...]:
         """Schemas that the completed one lies between: what a mechanism would refuse of them is refused beforehand."""
         if self.schema.is_complete:
@@ -45,10 +40,9 @@ class CompletionPlan:
         columns, target = [column for column in self.schema.columns if is_unknown(column)], self.schema.target
         lists = [column for column in columns if isinstance(column, CategoryColumn)]
         bounds = {c.name: {"bounds": fallback_bounds(c)} for c in columns if not isinstance(c, CategoryColumn)}
-        return (
-            complete(self.schema, {**bounds, **{column.name: fallback_list(column) for column in lists}}),
-            complete(self.schema, {**bounds, **{column.name: longest_list(column, target) for column in lists}}),
-        )
+        shortest = {column.name: fallback_list(column) for column in lists}
+        longest = {column.name: longest_list(column, target) for column in lists}
+        return tuple(complete(self.schema, {**bounds, **known}) for known in ((shortest, longest) if lists else ({},)))
 
     def ask(self, curator: Completing, progress: Callable[[str], None] = lambda _: None) -> Schema:
         """Ask what is unknown, and complete the schema by the answers."""
