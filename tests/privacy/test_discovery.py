@@ -1,5 +1,6 @@
 """Lists of values through the curator: paid for first, above the threshold, and audited."""
 
+import dataclasses
 from contextlib import closing
 
 import numpy as np
@@ -101,7 +102,7 @@ def test_no_change_moves_the_counts_of_common_keys_further_than_claimed(adjacenc
     """A hunt over neighbours, by record and by person, and the claim is attained."""
     rng, worst = np.random.default_rng(0), {1: 0.0, 3: 0.0}
     others = pa.concat_tables([table(*"abcde" * 2, who=f"p{i}") for i in range(5)])
-    for attempt in range(60):
+    for attempt in range(12):
         for schema, records in ((ONE, 1), (THREE, 3)):
             many = 1 if records == 1 else int(rng.integers(1, 8))
             before, after = (table(*rng.choice(list("abc"), many)) for _ in range(2))
@@ -124,11 +125,22 @@ def times_shown(schema: Schema, rows: pa.Table, question: KeyCounts, mu: float, 
     """How often the key `rare`, which the person of these rows alone holds, is shown."""
     common = pa.concat_tables([table(*["a"] * 3, who=f"p{i}") for i in range(5)])
     with closing(open_source(pa.concat_tables([common, rows]), schema, b"key", declared=True)) as source:
-        curator = Curator(
-            source, Adjacency.ADD_REMOVE, PrivacyFilter(int(MANY * 10**12), question.records, 0.99), SeededNoise(3)
-        )
-        curator._filter.spend = lambda *_: None  # an audit asks often
-        return sum("rare" in curator.discover(question, mu).statistic.keys for _ in range(times))
+        counted = Counted(schema.unit, source.count_keys("ward"))
+    privacy_filter = PrivacyFilter(int(MANY * 10**12), question.records, 0.99)
+    privacy_filter.spend = lambda *_: None  # an audit asks often
+    curator = Curator(counted, Adjacency.ADD_REMOVE, privacy_filter, SeededNoise(3))
+    return sum("rare" in curator.discover(question, mu).statistic.keys for _ in range(times))
+
+
+@dataclasses.dataclass
+class Counted:
+    """A source whose keys are counted already."""
+
+    unit: object
+    counts: dict[bytes, int]
+
+    def count_keys(self, _name: str) -> dict[bytes, int]:
+        return self.counts
 
 
 def lower_bound(shown: int, times: int, confidence: float = 0.999) -> float:
