@@ -25,7 +25,7 @@ _OPEN_BY_RECORD = "Somebody with several records: each record is protected, all 
 _OPEN_BY_PERSON = "Somebody under several ids: each id is protected, all of them together less so."
 _ALWAYS_OPEN = (
     "What the records say together: that is what is released.",
-    "The schema: column names, types, bounds, lists of values, and the target. It is public knowledge by definition.",
+    "The schema as it was written: column names, types, bounds, lists of values, target. It is public by definition.",
     "Other releases from the same records: their costs add up, which is what the ledger is for.",
     "The machine on which the records lie, and how long the computation took on it.",
 )
