@@ -5,7 +5,7 @@ put it together wrongly.
 """
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -93,11 +93,14 @@ def open_session(data: Any, terms: Terms, mechanism: str) -> Iterator[Session]:
     """
     schema, budget = terms.schema, terms.budget
     noise = SecureNoise() if terms.seed is None else SeededNoise(terms.seed)
-    privacy_filter = PrivacyFilter(budget.units, budget.records, budget.delta_keys)
-    public = schema.features if schema.public_features else ()
-    with Reservation(terms.ledger, schema.name, budget) as reservation:
+    with Reservation(terms.ledger, schema.name, budget) as reservation, ExitStack() as opened:
         source = open_source(data, schema, noise.key(), declared=terms.types == "declared")
-        with closing(Curator(source, terms.adjacency, privacy_filter, noise, public)) as curator:
-            unit = schema.unit.column if schema.unit else None
-            reservation.enter(terms.adjacency, mechanism, not noise.private, unit)
-            yield Session(curator, source.header, reservation, noise.private)
+        opened.callback(source.close)
+        unit = schema.unit.column if schema.unit else None
+        reservation.enter(terms.adjacency, mechanism, not noise.private, unit)
+        privacy_filter = PrivacyFilter(budget.units, budget.records, budget.delta_keys)
+        public = schema.features if schema.public_features else ()
+        curator = Curator(source, terms.adjacency, privacy_filter, noise, public)
+        opened.pop_all()
+        opened.callback(curator.close)  # which closes the source that it uses then
+        yield Session(curator, source.header, reservation, noise.private)
