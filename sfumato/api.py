@@ -7,6 +7,8 @@ from typing import Any, Literal
 from sfumato.artefact.release import Release
 from sfumato.artefact.statement import PrivacyStatement, hash_contents
 from sfumato.errors import RequestError
+from sfumato.fitting.completion.plan import delta_of_lists, plan_completion
+from sfumato.fitting.completion.tuning import COMPLETION_TUNING
 from sfumato.fitting.mechanisms.mechanism import find_mechanism, mechanism_names
 from sfumato.fitting.mechanisms.subspace.plan import is_wide
 from sfumato.fitting.stored_plan import StoredPlan
@@ -37,7 +39,8 @@ def release(
     data        a path to Parquet or CSV, or a folder of them, here or in the cloud, or to .zip, .xlsx, .npz or .npy; an
                 Arrow table or dataset; a pandas, polars or Spark frame; a table or query of a `sfumato.Database`
     schema      the public knowledge of the table, or the path of its YAML file
-    epsilon, delta   the whole budget; nothing is spent on the side
+    epsilon, delta   the whole budget; nothing is spent on the side. Bounds and lists of values that the schema wants
+                estimated or discovered are paid for out of it
     mechanism   "tables"; "mixture", Gaussians for up to 32 numeric columns; "subspace", Gaussians for hundreds of them;
                 "slices", histograms along directions, for generators to train on;
                 or "auto": a subspace for 64 numeric columns or more with one category at most, as target, else tables
@@ -66,14 +69,24 @@ def release(
     """
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
     chosen = _choose_mechanism(mechanism, schema)
-    terms = check_terms(schema, epsilon, delta, adjacency, types, ledger, seed)
+    terms = check_terms(
+        schema, epsilon, delta, adjacency, types, ledger, seed, delta_keys=delta_of_lists(schema, delta)
+    )
     if components is not None and chosen != "mixture":
         raise RequestError("components are for mechanism mixture; leave them out")
     settings = {} if components is None else {"components": components}
     used = find_mechanism(chosen)
-    plan = used.build_plan(schema, terms.budget, terms.adjacency, settings)
+    completion = plan_completion(schema, terms.budget)
+    for guess in completion.guesses:
+        plan = used.build_plan(guess, completion.rest, terms.adjacency, settings)  # what it refuses costs nothing yet
     stored = StoredPlan(plan.to_dict(), settings, current_constants(used.tuning))
     with open_session(data, terms, chosen) as session:
+        if not schema.is_complete:
+            asked, schema = schema, completion.ask(session.curator, progress)
+            session.curator.adopt(schema)
+            plan = used.build_plan(schema, completion.rest, terms.adjacency, settings)
+            constants = current_constants((*used.tuning, *COMPLETION_TUNING))
+            stored = StoredPlan(plan.to_dict(), settings, constants, asked.to_dict())
         model = used.release(session.curator, plan, progress)
         measurements = session.curator.measurements
         statement = PrivacyStatement.of(

@@ -71,7 +71,7 @@ class LocalSlices:
         gathers them. How many records there are is not hidden. A record that is made noisy twice is paid for twice:
         there is no ledger here.
     Edge cases
-        A schema with a `unit` protects persons, and is refused.
+        A schema with a `unit` protects persons, and is refused; so is one with bounds or values that are not known.
     """
 
     schema: Schema
@@ -85,6 +85,11 @@ class LocalSlices:
             raise RequestError(
                 "local noise protects one record, and the schema's unit one person with several: take the unit off, "
                 "and share epsilon and delta out among the records of a person"
+            )
+        if not self.schema.is_complete:
+            raise RequestError(
+                "local noise needs bounds and lists of values as they are: nothing can be estimated or discovered of "
+                "one record; write them into the schema"
             )
         _ = self.sigma  # bad budgets and frames are refused now
 

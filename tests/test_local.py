@@ -170,3 +170,9 @@ def test_an_error_among_the_rows_quotes_none_of_them(monkeypatch):
         LocalSlices(SCHEMA, 1.0).randomize(make_table(5))
     assert "4711" not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+def test_nothing_is_bought_of_one_record():
+    schema = Schema.from_yaml("{sfumato: 1, name: t, columns: [{name: x, type: number, bounds: estimate}]}")
+    with pytest.raises(RequestError, match="write them into the schema"):
+        LocalSlices(schema, 1.0)

@@ -119,3 +119,10 @@ def test_leaving_out_changes_nothing_of_a_release():
     assert one.sample(50, seed=1) == other.sample(50, seed=1)
     for here, there in zip(one.measurements, other.measurements, strict=True):
         assert (here.values == there.values).all()
+
+
+@pytest.mark.parametrize("key", ["decimals: 2", "step: 5"])
+def test_multiples_need_bounds_that_are_known(key):
+    columns = f"{{name: x, type: number, bounds: estimate, {key}}}"
+    with pytest.raises(SchemaError, match="needs bounds that are known"):
+        Schema.from_yaml(f"{{sfumato: 1, name: t, columns: [{columns}]}}")

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.artefact.statement import Before
 from sfumato.artefact.verify import Check, Outcome, same_parts, verify
 from sfumato.fitting.retraining.fit import OWN
 from sfumato.trusted.adjacency import Adjacency
@@ -163,13 +162,6 @@ def test_a_claim_that_the_curve_does_not_give_is_found(release, monkeypatch):
     monkeypatch.setattr("sfumato.trusted.budget.mu_of", lambda epsilon, delta: 2 * mu_of(epsilon, delta))
     units = Budget(release.statement.epsilon, release.statement.delta).units
     assert not outcomes(with_statement(release, units_budget=units))[CLAIM]
-
-
-def test_what_was_paid_before_counts(release):
-    together = Budget(1.5, release.statement.delta).units - release.statement.units_budget
-    for units, holds in ((together, True), (together + 1, False)):
-        before = Before(what="bounds", contents="0" * 64, units=units, epsilon=1.5)
-        assert outcomes(with_statement(release, before=before))[CLAIM] == holds
 
 
 def test_a_statement_for_other_persons_or_another_dataset_is_found(release):

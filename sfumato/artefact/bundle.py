@@ -1,9 +1,10 @@
 """The layout of a bundle: which member holds what of a release, and how it is read back.
 
-schema.json         the schema, as the custodian wrote it
+schema.json         the schema, as the custodian wrote it or as what was bought completes it
 header.json         kind of frame and type of every column of a sample
 statement.json      the privacy statement
-plan.json           what was to be measured, what each question could spend, and the constants of planning and fitting
+plan.json           what was to be measured, what each question could spend, the constants of planning and fitting, and
+                    the schema as it was written, where bounds or lists were bought
 parts.json          what several members have in common, by hash
 measurements.json   the statistics that were measured, in order, with mu and sigma
 measurements/*      their noisy values
@@ -170,8 +171,11 @@ def _check_sound(release: Release) -> None:
     columns = Encoder(release.schema).columns
     if set(release.header.types) != set(columns):
         raise ValueError("header and schema have different columns")
-    for item in release.measurements:
-        if not item.statistic.follows(release.schema):
+    asked = release.schema if release.plan.asked is None else Schema.from_dict(dict(release.plan.asked))
+    if not release.schema.is_complete or (asked.is_complete and release.completing):
+        raise ValueError("the schema has bounds or values that are still unknown, or none that were bought")
+    for place, item in enumerate(release.measurements):
+        if not item.statistic.follows(asked if place < len(release.completing) else release.schema):
             raise ValueError("a measurement is of columns that are not in the schema, or are defined differently there")
         if item.values.dtype != np.int64 or item.values.shape != (size_of(item.statistic),):
             raise ValueError("a measurement has more or fewer numbers than its statistic")

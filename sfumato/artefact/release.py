@@ -1,6 +1,7 @@
 """What a receiver holds: a release, opened from its bundle, that answers without ever meeting the private data."""
 
 import datetime as dt
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +25,7 @@ from sfumato.trusted.encoding.frames import kind_of, names_of, to_arrow
 from sfumato.trusted.encoding.header import FrameKind
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.schema import Schema
+from sfumato.trusted.statistics import KeyCounts, RangeCounts
 
 if TYPE_CHECKING:
     from sfumato.fitting.generators import Epoch
@@ -57,6 +59,17 @@ class Release:
     fitted: Model
     given: tuple[Condition, ...] = ()
     fit_constants: Mapping[str, Mapping[str, Any]] | None = None
+
+    @property
+    def completing(self) -> tuple[Measurement, ...]:
+        """The measurements by which bounds and lists of values were bought; they come first."""
+        bought = (isinstance(item.statistic, RangeCounts | KeyCounts) for item in self.measurements)
+        return tuple(itertools.compress(self.measurements, bought))
+
+    @property
+    def modelling(self) -> tuple[Measurement, ...]:
+        """The measurements that the model follows from: all others."""
+        return self.measurements[len(self.completing) :]
 
     @cached_property
     def model(self) -> Model:
@@ -330,7 +343,7 @@ class Release:
             True
         """
         codes, source = self._codes(column), self.condition(given) if given else self
-        numbers = self.fitted.estimate_mean(column, codes, source.given, self.measurements)
+        numbers = self.fitted.estimate_mean(column, codes, source.given, self.modelling)
         return Expectation(*(_shown(codes, number) for number in numbers))
 
     def refit(
@@ -357,7 +370,7 @@ class Release:
         name = self.statement.mechanism
         plan, constants = restore_plan(self.plan, name, self.schema, self.statement.adjacency)
         with stored_constants(constants):
-            model = find_mechanism(name).refit(self.measurements, plan, settings)
+            model = find_mechanism(name).refit(self.modelling, plan, settings)
         again = replace(self, fitted=model, fit_constants=None)
         action = getattr(self.fitted, "action", None)
         return again.estimate(action) if action else again
@@ -407,7 +420,7 @@ class Release:
                 find_mechanism(name),
                 plan,
                 self.schema,
-                self.measurements,
+                self.modelling,
                 {**settings, "epochs": epochs, "seed": seed},
                 None if isinstance(generator, str) else generator,
                 progress,

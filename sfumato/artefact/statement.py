@@ -7,9 +7,9 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, assert_never
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validator
 
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.trusted.adjacency import Adjacency
@@ -25,7 +25,7 @@ _OPEN_BY_RECORD = "Somebody with several records: each record is protected, all 
 _OPEN_BY_PERSON = "Somebody under several ids: each id is protected, all of them together less so."
 _ALWAYS_OPEN = (
     "What the records say together: that is what is released.",
-    "The schema: column names, types, bounds, lists of values, and the target. It is public knowledge by definition.",
+    "The schema as it was written: column names, types, bounds, lists of values, target. It is public by definition.",
     "Other releases from the same records: their costs add up, which is what the ledger is for.",
     "The machine on which the records lie, and how long the computation took on it.",
 )
@@ -80,25 +80,12 @@ class Item(_Content):
     units: Units
 
 
-class Before(_Content):
-    """What the same records had already paid for, and the release shows.
-
-    Its units, the epsilon of all together, and the hash of the measurements.
-    """
-
-    what: str
-    contents: str
-    units: Units
-    epsilon: PositiveFloat
-
-
 class PrivacyStatement(_Content):
     """What is promised.
 
     `units` are 1e-12 of mu squared; `reservation` is the hash of the ledger's entry, if there is one; `contents` is the
     hash of schema, header, plan and measurements, so that the ledger, which keeps the hash of this statement, vouches
-    for them. Where something was paid for `before`, epsilon is that of the items alone, and the promise is for all
-    together.
+    for them. `delta_keys` of delta went to lists of values that were discovered; the rest is for the noise.
     """
 
     dataset: str
@@ -112,8 +99,14 @@ class PrivacyStatement(_Content):
     units_budget: Units
     units_spent: Units | Literal[0]
     reservation: str | None
-    before: Before | None = None
     unit: Unit | None = None
+    delta_keys: Annotated[float, Field(gt=0, lt=1)] | None = None
+
+    @model_validator(mode="after")
+    def _set_aside(self) -> Self:
+        if self.delta_keys is not None and self.delta_keys >= self.delta:
+            raise ValueError("more than delta is set aside for lists of values")
+        return self
 
     @classmethod
     def of(
@@ -144,6 +137,7 @@ class PrivacyStatement(_Content):
             units_spent=sum(item.units for item in items),
             reservation=reservation,
             unit=unit,
+            delta_keys=budget.delta_keys or None,
         )
 
     @property
@@ -151,7 +145,7 @@ class PrivacyStatement(_Content):
         """The budget as it was given."""
         from sfumato.trusted.budget import Budget  # it needs scipy; a receiver need not
 
-        return Budget(self.epsilon, self.delta, self.unit.records if self.unit else 1)
+        return Budget(self.epsilon, self.delta, self.unit.records if self.unit else 1, self.delta_keys or 0.0)
 
     @property
     def protects(self) -> str:
@@ -176,16 +170,24 @@ class PrivacyStatement(_Content):
                 "This release is NOT PRIVATE: its noise came from a seed, so whoever knows or guesses the seed can "
                 "take the noise off. It is for tests and studies and must not leave the custodian."
             )
-        epsilon = self.before.epsilon if self.before else self.epsilon
+        epsilon = self.epsilon
         factor = math.exp(min(epsilon, 700.0))
-        earlier = f" It takes in {self.before.what}, paid for before what is listed here." if self.before else ""
         words = _words_for(self.adjacency)
         change = words.person if self.unit else words.record
         return (
             f"{change}, the probability of anything that can be seen in this release changes by a factor of at most "
             f"e^{epsilon:g} = {factor:.4g}, except with an additional probability of at most {self.delta:g}: "
             f"({epsilon:g}, {self.delta:g})-differential privacy for {self.protects}, {self.adjacency} adjacency."
-            f"{self._whose}{earlier}"
+            f"{self._whose}{self._of_lists}"
+        )
+
+    @property
+    def _of_lists(self) -> str:
+        if self.delta_keys is None:
+            return ""
+        return (
+            f" Of the {self.delta:g}, {self.delta_keys:.3g} is for lists of values that were found in the records: a "
+            "value that only one of the protected holds stays unnamed, except with that probability."
         )
 
     @property
@@ -204,7 +206,7 @@ class PrivacyStatement(_Content):
             return "The whole budget is spent."
         from sfumato.trusted.budget import epsilon_of
 
-        spent = epsilon_of(self.mu, self.delta) if self.units_spent else 0.0
+        spent = epsilon_of(self.mu, self.delta - (self.delta_keys or 0.0)) if self.units_spent else 0.0
         return f"{left:.1%} of the budget is left: what was spent is epsilon {spent:.4g} at the same delta."
 
     @property
@@ -219,8 +221,9 @@ class PrivacyStatement(_Content):
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists and dictionaries; where there is no unit, as it was before there were any: hashes stay."""
-        return self.model_dump(mode="json", exclude=None if self.unit else {"unit"})
+        """Plain lists and dictionaries; what there is not, unit or delta of lists, is left out."""
+        absent = {name for name in ("unit", "delta_keys") if getattr(self, name) is None}
+        return self.model_dump(mode="json", exclude=absent)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "PrivacyStatement":
@@ -237,11 +240,6 @@ def hash_contents(schema: Schema, header: Header, plan: StoredPlan, measurements
         "measurements": [*map(_hash_of, measurements)],
     }
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
-
-
-def hash_measurements(measurements: Sequence[Measurement]) -> str:
-    """The fingerprint of measurements alone."""
-    return hashlib.sha256("".join(map(_hash_of, measurements)).encode()).hexdigest()
 
 
 def _hash_of(measurement: Measurement) -> str:

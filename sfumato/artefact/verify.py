@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,22 @@ import pyarrow as pa
 from sfumato.artefact.release import Release
 from sfumato.artefact.statement import hash_contents, item_of
 from sfumato.errors import RequestError, SfumatoError
+from sfumato.fitting.completion.plan import CompletionPlan, plan_completion
+from sfumato.fitting.completion.tuning import COMPLETION_TUNING
 from sfumato.fitting.generators.training import torch_or_error
 from sfumato.fitting.mechanisms.mechanism import find_mechanism, restore_constants, restore_plan
 from sfumato.fitting.models.model import Model
+from sfumato.fitting.replay import Replay
 from sfumato.fitting.retraining.fit import OWN
 from sfumato.fitting.retraining.retrain import retrain_model
 from sfumato.fitting.tuning import changed_constants, stored_constants
-from sfumato.trusted.budget import Budget, delta_of, noise_scale
+from sfumato.trusted.budget import delta_of, noise_scale
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.ledger import Ledger
 from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED, units_of
-from sfumato.trusted.statistics import size_of
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.statistics import KeyCounts, size_of
+from sfumato.trusted.thresholds import threshold
 
 _SAME = 0.02  # total variation that the last digits of another processor may add up to
 _SHOWN = 3  # changes that are named
@@ -82,6 +88,8 @@ def verify(release: Release, features: Any = None, ledger: Ledger | None = None)
     """
     checks = (_noise, _shape, _items, _contents, _budget, _claim, _schema)
     found = [*(check(release) for check in checks), _replay(release, features), _seed(release), _plan(release)]
+    if release.plan.asked is not None:
+        found += [_lists(release), _completion(release)]
     return found if ledger is None else [*found, _written_down(release, ledger)]
 
 
@@ -126,17 +134,16 @@ def _budget(release: Release) -> Check:
 
 def _claim(release: Release) -> Check:
     statement = release.statement
-    delta = delta_of(statement.epsilon, math.sqrt(statement.units_budget / UNITS_PER_MU_SQUARED))
+    noise = delta_of(statement.epsilon, math.sqrt(statement.units_budget / UNITS_PER_MU_SQUARED))
+    delta = noise + (statement.delta_keys or 0.0)
     holds = delta <= statement.delta and statement.budget.units == statement.units_budget
-    if statement.before:
-        together = statement.before.units + statement.units_budget
-        holds = holds and together <= Budget(statement.before.epsilon, statement.delta).units
     detail = f"mu {statement.mu:.6g} gives delta {delta:.6g} at epsilon {statement.epsilon:g}"
     return Check.of("budget keeps the claimed epsilon and delta", holds, detail)
 
 
 def _schema(release: Release) -> Check:
-    fits = all(item.statistic.follows(release.schema) for item in release.measurements)
+    fits = all(item.statistic.follows(release.schema) for item in release.modelling)
+    fits = fits and all(item.statistic.follows(_asked(release)) for item in release.completing)
     statement = release.statement
     holds = fits and statement.dataset == release.schema.name and statement.unit == release.schema.unit
     return Check.of("measurements follow the schema", holds, f"{len(release.schema.by_name)} columns")
@@ -212,8 +219,8 @@ def _fit_again(release: Release, features: Batch | None) -> Model:
         constants = restore_constants(release.fit_constants, mechanism)
     with stored_constants(constants):
         if "generator" in settings:
-            return retrain_model(mechanism, plan, release.schema, release.measurements, settings)
-        again = mechanism.refit(release.measurements, plan, settings, features)
+            return retrain_model(mechanism, plan, release.schema, release.modelling, settings)
+        again = mechanism.refit(release.modelling, plan, settings, features)
         action = getattr(release.fitted, "action", None)
         return again if action is None else again.choose_estimate(action)
 
@@ -223,16 +230,51 @@ def _plan(release: Release) -> Check:
     what, statement = "this version would plan the same", release.statement
     mechanism = find_mechanism(statement.mechanism)
     try:
-        plan = mechanism.build_plan(release.schema, statement.budget, statement.adjacency, release.plan.settings)
+        rest = _completion_plan(release).rest
+        plan = mechanism.build_plan(release.schema, rest, statement.adjacency, release.plan.settings)
     except (SfumatoError, TypeError, ValueError) as error:
         return Check(what, Outcome.DIFFERS, f"it would refuse: {error}")
-    changes = changed_constants(release.plan.constants, mechanism.tuning)
+    tuning = (*mechanism.tuning, *(COMPLETION_TUNING if release.plan.asked is not None else ()))
+    changes = changed_constants(release.plan.constants, tuning)
     if json.dumps(plan.to_dict()) != json.dumps(release.plan.plan):
         changes.append("it would ask or spend otherwise")
     if not changes:
-        return Check.of(what, holds=True, detail=f"{len(mechanism.tuning)} sets of constants")
+        return Check.of(what, holds=True, detail=f"{len(tuning)} sets of constants")
     more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
     return Check(what, Outcome.DIFFERS, "; ".join(changes[:_SHOWN]) + more)
+
+
+def _asked(release: Release) -> Schema:
+    """The schema before anything was bought."""
+    return release.schema if release.plan.asked is None else Schema.from_dict(dict(release.plan.asked))
+
+
+def _completion_plan(release: Release) -> CompletionPlan:
+    return plan_completion(_asked(release), release.statement.budget)
+
+
+def _lists(release: Release) -> Check:
+    """Whether every value that was found stands out as the threshold asks, and their deltas were set aside."""
+    lists = [(item, item.statistic) for item in release.completing if isinstance(item.statistic, KeyCounts)]
+    statement = release.statement
+    holds = sum(Fraction(question.delta) for _, question in lists) <= Fraction(statement.delta_keys or 0.0)
+    for item, question in lists:
+        least = threshold(item.sigma, question.records, question.delta)
+        holds = holds and question.records == statement.budget.records and bool((item.values > least).all())
+    return Check.of("discovered values are above their thresholds", holds, f"{len(lists)} lists")
+
+
+def _completion(release: Release) -> Check:
+    """Whether the bounds and lists of the schema follow from what was measured of them, and from nothing else."""
+    what = "bought bounds and lists follow from the measurements"
+    mechanism, replay = find_mechanism(release.statement.mechanism), Replay(release.completing)
+    try:
+        with stored_constants(restore_constants(release.plan.constants, mechanism)):
+            again = _completion_plan(release).ask(replay)
+        replay.must_be_left(())
+    except (SfumatoError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError) as error:
+        return Check.of(what, holds=False, detail=str(error))
+    return Check.of(what, again == release.schema, f"{len(release.completing)} measured")
 
 
 def _seed(release: Release) -> Check:

@@ -1,6 +1,7 @@
 """What a person sees on a terminal: words, errors with their exit codes, progress, tables."""
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -105,7 +106,9 @@ def print_accounts(book: "Ledger", dataset: str | None) -> None:
 
     for account in book.accounts(dataset):
         delta = account.limit_as_set[1] if account.limit_as_set else 1e-6
-        spent = epsilon_of(mu_of_units(account.spent), delta) if account.spent else 0.0
+        for_noise = delta - account.delta
+        of_noise = epsilon_of(mu_of_units(account.spent), for_noise) if account.spent and for_noise > 0 else 0.0
+        spent = of_noise if for_noise > 0 else math.inf
         limit = f" of epsilon {account.limit_as_set[0]:g}" if account.limit_as_set else ", no limit set"
         left = f", {max(0.0, 1 - account.spent / account.limit):.1%} of mu squared left" if account.limit else ""
         stopped = f", {account.unfinished} reserved and not finished" if account.unfinished else ""

@@ -86,8 +86,8 @@ def check_table(data: Any, schema: Schema) -> list[ColumnCheck]:
     data     the table, in any form that `release` takes but a Spark frame
     schema   the schema to check it against
 
-    Spends nothing and writes nothing. Raises `DataError` where columns are missing or the table cannot be read, and
-    `RequestError` for a Spark frame.
+    Of columns whose bounds or values are to be bought only nulls are looked at. Spends nothing and writes nothing.
+    Raises `DataError` where columns are missing or the table cannot be read, and `RequestError` for a Spark frame.
     """
     if is_frame(data):
         raise RequestError("a Spark frame is not looked at record by record; check an extract of it")

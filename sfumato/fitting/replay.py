@@ -1,11 +1,12 @@
 """A stand-in for the curator that repeats recorded answers, so that anyone can fit a release anew."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sfumato.errors import BundleError
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.measurement import Measurement
-from sfumato.trusted.statistics import Statistic
+from sfumato.trusted.statistics import KeyCounts, Statistic
 
 Same = Callable[[Statistic, Statistic], bool]
 
@@ -42,3 +43,8 @@ class Replay:
         if answer is None or answer.mu != mu or not self._same(statistic, answer.statistic):
             raise BundleError("the measurements are not what this version asks for; use the one that made the bundle")
         return answer
+
+    def discover(self, question: KeyCounts, mu: float) -> Measurement:
+        """The next recorded answer, which holds the keys that were found."""
+        recorded = self.left[0].statistic if self.left else None
+        return self.measure(replace(question, keys=recorded.keys) if isinstance(recorded, KeyCounts) else question, mu)

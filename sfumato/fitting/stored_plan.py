@@ -11,20 +11,23 @@ class StoredPlan:
 
     settings    what the custodian asked for beside schema, budget and adjacency
     constants   those of the version that planned it
+    asked       the schema before bounds and lists of values were bought, None where it was complete
     """
 
     plan: Mapping[str, Any]
     settings: Mapping[str, Any]
     constants: Mapping[str, Mapping[str, Any]]
+    asked: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain content."""
-        return {"plan": self.plan, "settings": self.settings, "constants": self.constants}
+        content = {"plan": self.plan, "settings": self.settings, "constants": self.constants}
+        return content if self.asked is None else {**content, "asked": self.asked}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "StoredPlan":
         """The plan that `to_dict` wrote."""
-        if set(content) != {"plan", "settings", "constants"} or not all(
+        if set(content) - {"asked"} != {"plan", "settings", "constants"} or not all(
             isinstance(part, dict) for part in content.values()
         ):
             raise ValueError("the plan has parts that are not known")

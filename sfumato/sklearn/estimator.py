@@ -17,12 +17,13 @@ try:
 except ImportError:
     raise ImportError('sfumato.sklearn needs scikit-learn 1.6 or newer: pip install "sfumato[sklearn]"') from None
 
+from sfumato.artefact.release import Release
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
 from sfumato.fitting.models.logarithms import log_sum
 from sfumato.sklearn.public_inputs import bounds_of, classes_of, codes_of, names_of
 from sfumato.sklearn.refusals import refuse
-from sfumato.sklearn.releasing import Records, Released, Terms, release_with_bought_bounds, release_within
+from sfumato.sklearn.releasing import Records, Terms, bounds_in, release_mixture
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import DEFAULT_DELTA, Budget
 from sfumato.trusted.reservation import LedgerLike
@@ -44,8 +45,8 @@ class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
     bounds          between which values each feature lies, from what it means, never from the rows: (low, high), each a
                     number or an array of one number for each feature, or an array of shape (n_features, 2). A value
                     outside counts as the bound. Ten times too wide does little harm, a hundred times too wide does.
-                    "estimate": nobody knows; spend a part of the budget on finding out (see `private_bounds`)
-    bounds_share    the part of mu squared that "estimate" spends
+                    "estimate": nobody knows; spend a twentieth of the budget on finding out, as `bounds: estimate` of a
+                    schema does. It takes some 1000 sqrt(n_features) / epsilon records
     classes         the labels that may occur in `y`: public knowledge, named by you. A class without records is no
                     error. None: those that occur in `y` are taken, with a `DataDependentWarning`, for nobody has
                     protected which labels occur. "observed": the same without the warning, for labels that everybody
@@ -87,7 +88,6 @@ class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
         delta: float = DEFAULT_DELTA,
         *,
         bounds: Any = None,
-        bounds_share: float = 0.1,
         classes: Any = None,
         adjacency: str = "add-remove",
         estimate: str = "mixture",
@@ -100,7 +100,6 @@ class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
         self.epsilon = epsilon
         self.delta = delta
         self.bounds = bounds
-        self.bounds_share = bounds_share
         self.classes = classes
         self.adjacency = adjacency
         self.estimate = estimate
@@ -135,10 +134,8 @@ class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
             self.seed,
         )
         records = self._records(X, y)
-        if isinstance(self.bounds, str):
-            self._keep(release_with_bought_bounds(records, terms, float(self.bounds_share)), records)
-        else:
-            self._keep(release_within(records, terms, bounds_of(self.bounds, len(records.names))), records)
+        bounds = None if isinstance(self.bounds, str) else bounds_of(self.bounds, len(records.names))
+        self._keep(release_mixture(records, terms, bounds), records)
         return self
 
     def _records(self, X: Any, y: Any) -> Records:
@@ -153,15 +150,16 @@ class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
             codes = codes_of(classes, y)
         return Records(X, codes, names_of(getattr(self, "feature_names_in_", None), X.shape[1]), classes)
 
-    def _keep(self, made: Released, records: Records) -> None:
+    def _keep(self, made: Release, records: Records) -> None:
         """Keep what is public: the release and its parameters in the units of X."""
-        self.release_ = made.release.estimate(self.estimate)
-        self.statement_, self.bounds_, self.bought_ = made.statement, made.bounds, made.bought
-        gaussians, spans = self._gaussians, np.ptp(made.bounds, axis=1)
+        self.release_ = made.estimate(self.estimate)
+        self.statement_, self.bought_ = made.statement, made.completing
+        self.bounds_ = bounds_in(made.schema, records.names)
+        gaussians, spans = self._gaussians, np.ptp(self.bounds_, axis=1)
         order = np.argsort(gaussians.owner, kind="stable")
         self.owners_ = gaussians.owner[order]
         self.weights_ = gaussians.weights[order]
-        self.means_ = made.bounds[:, 0] + spans * gaussians.means[order]
+        self.means_ = self.bounds_[:, 0] + spans * gaussians.means[order]
         self.covariances_ = np.outer(spans, spans) * gaussians.covs[order]
         self.n_components_ = self._model.classes
         self.__dict__.pop("classes_", None)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.trusted.arrays import FloatArray
-from sfumato.trusted.schema import Schema
+from sfumato.trusted.schema import ESTIMATE, Schema
 
 
 class DataDependentWarning(UserWarning):
@@ -82,10 +82,11 @@ def target_of(names: Sequence[str]) -> str:
     return name
 
 
-def schema_of(dataset: str, names: Sequence[str], box: FloatArray, classes: NDArray[Any] | None) -> Schema:
-    """The schema: a number for every feature, and the classes as target."""
+def schema_of(dataset: str, names: Sequence[str], box: FloatArray | None, classes: NDArray[Any] | None) -> Schema:
+    """The schema: a number for every feature, and the classes as target. Without a box, bounds are to be estimated."""
+    bounds: list[Any] = [ESTIMATE] * len(names) if box is None else box.tolist()
     columns: list[dict[str, Any]] = [
-        {"name": name, "type": "number", "bounds": ends} for name, ends in zip(names, box.tolist(), strict=True)
+        {"name": name, "type": "number", "bounds": ends} for name, ends in zip(names, bounds, strict=True)
     ]
     target = None
     if classes is not None:

@@ -17,8 +17,6 @@ def refuse(asked: "PrivateGaussianMixture", *, labelled: bool) -> None:
     components: Any = asked.n_components
     if components is not None and not isinstance(components, Integral):
         raise ValueError(f"n_components is {components!r}; it must be a whole number or None")
-    if not 0 < asked.bounds_share < 1:
-        raise ValueError(f"bounds_share is {asked.bounds_share!r}; it must lie between 0 and 1, say 0.1")
 
 
 def _refuse_untold(asked: "PrivateGaussianMixture", *, labelled: bool) -> None:

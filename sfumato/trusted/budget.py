@@ -86,12 +86,20 @@ def noise_scale(sensitivity: float, mu: float) -> float:
     return sensitivity / mu * (1 + 2.0**-48)
 
 
+def units_bought(epsilon: float, delta: float, delta_keys: float = 0.0) -> int:
+    """The units of mu squared that (epsilon, delta) buys, where some of delta is set aside; 0 where all of it is."""
+    left = math.nextafter(delta - delta_keys, 0.0) if delta_keys else delta  # rounding may have gone up
+    return int(Fraction(mu_of(epsilon, left)) ** 2 * UNITS_PER_MU_SQUARED) if left > 0 else 0
+
+
 @dataclass(frozen=True)
 class Budget:
     """One total (epsilon, delta). Nothing is spent on the side.
 
     `records` of one person count at most, and the budget is for all of them: what `mu` and `split` hand out is for one
     record, and mu-GDP for one is records * mu-GDP for so many (group privacy: Dong, Roth and Su 2019, theorem 2.14).
+    `delta_keys` of delta is set aside for lists of values that are discovered, and only the rest of it buys mu: see
+    `thresholds`. `earlier` units go to what is measured before that which this budget is split over.
 
     Edge cases
         epsilon <= 0, infinite or NaN; delta <= 0, >= 1 or NaN: `BudgetError`. An epsilon so small that it buys less
@@ -104,6 +112,8 @@ class Budget:
     epsilon: float
     delta: float
     records: int = 1
+    delta_keys: float = 0.0
+    earlier: int = 0
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta"):
@@ -117,6 +127,8 @@ class Budget:
             raise BudgetError(
                 f"delta is {self.delta}; it must lie between 0 and 1, far below one over the rows, say 1e-6"
             )
+        if not 0 <= self.delta_keys < self.delta:
+            raise BudgetError(f"{self.delta_keys} cannot be set aside of a delta of {self.delta}")
         if self.units < self.records**2:
             raise BudgetError(f"epsilon {self.epsilon} at delta {self.delta} buys nothing; raise epsilon")
         if self.units > LARGEST_BUDGET:
@@ -129,8 +141,8 @@ class Budget:
 
     @property
     def units(self) -> int:
-        """The whole budget in units of 1e-12 of mu squared, rounded down."""
-        return int(Fraction(mu_of(self.epsilon, self.delta)) ** 2 * UNITS_PER_MU_SQUARED)
+        """The whole budget in units of 1e-12 of mu squared, rounded down, less what goes to earlier measurements."""
+        return units_bought(self.epsilon, self.delta, self.delta_keys) - self.earlier
 
     def split(self, shares: Sequence[float], least: float | Sequence[float] = 0.0) -> tuple[float, ...]:
         """A mu for each share of mu squared; together they cost no more than the budget.

@@ -5,6 +5,7 @@ and the rest of this folder.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,8 +17,10 @@ from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.noise import Noise
 from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.redaction import redact_errors
+from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import Source
-from sfumato.trusted.statistics import Statistic
+from sfumato.trusted.statistics import KeyCounts, Statistic
+from sfumato.trusted.thresholds import threshold
 
 _NOTHING = np.zeros(0, dtype=np.int32)
 
@@ -80,9 +83,46 @@ class Curator:
         sigma = noise_scale(statistic.sensitivity(self._adjacency), mu)
         total = self._source.sum(statistic)
         noise = [self._noise.rounded_gaussian(sigma / block.weight, block.size) for block in statistic.blocks]
-        measurement = Measurement(statistic, mu, sigma, total + np.concatenate(noise))
+        return self._keep(Measurement(statistic, mu, sigma, total + np.concatenate(noise)))
+
+    def _keep(self, measurement: Measurement) -> Measurement:
         self._measurements.append(measurement)
         return measurement
+
+    def discover(self, question: KeyCounts, mu: float) -> Measurement:
+        """The values of a column that stand out, and how often each occurs, with noise.
+
+        Formal guarantees
+            Given everything released before, the answer is mu-GDP (k mu-GDP where k records of a person count) but for
+            a total variation of `question.delta`: see `thresholds`. The order of the answer is that of the texts,
+            whatever order the records come in.
+        Edge cases
+            As those of `measure`. No value stands out: an answer without any.
+        """
+        if question != question.question or question.records != self._filter.records:
+            raise RequestError("a list of values is asked for without an answer, for the records that count")
+        self._filter.spend(mu, question.delta)
+        sigma = noise_scale(question.sensitivity(self._adjacency), mu)
+        least = threshold(sigma, question.records, question.delta)
+        counts = sorted(self._source.count_keys(question.column).items())
+        noise = self._noise.rounded_gaussian(sigma, len(counts)).tolist()
+        noisy = ((key.decode(), count + more) for (key, count), more in zip(counts, noise, strict=True))
+        found = [(key, count) for key, count in noisy if count > least]
+        values = np.array([count for _, count in found], dtype=np.int64)
+        return self._keep(Measurement(replace(question, keys=tuple(key for key, _ in found)), mu, sigma, values))
+
+    def adopt(self, schema: Schema) -> None:
+        """From now on measure the same records by another schema, whose bounds and lists follow from earlier answers.
+
+        Formal guarantees
+            Given those answers the schema is fixed, and everything that is asked by it is as private as if the
+            custodian had written it.
+        """
+        self._source = self._source.recode(schema)
+
+    def close(self) -> None:
+        """Let go of the records."""
+        self._source.close()
 
 
 @redact_errors

@@ -9,26 +9,36 @@ that this version does not know makes it refuse the ledger.
 
 Adjacencies are different currencies, and so are records and persons. A limit is set in one of them, and every release
 is held against it by what it gives there (`held_against`); a release that gives nothing there is refused.
+
+A release that discovers lists of values costs a delta besides its units (`thresholds`). Deltas add up, and what is
+left of a limit's delta buys the units that may be spent. Such a delta says nothing of two changes at once, so that the
+release is refused under a limit that would need that.
 """
 
 import datetime as dt
 import hashlib
 import json
+import math
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, assert_never
 
 from sfumato.errors import BudgetExceededError, LedgerError
 from sfumato.trusted.adjacency import Adjacency
-from sfumato.trusted.budget import DEFAULT_DELTA, Budget, epsilon_of
+from sfumato.trusted.budget import DEFAULT_DELTA, Budget, epsilon_of, units_bought
 from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED, mu_of_units
 
 BY_PERSON = " by person"  # such an entry names the column that tells persons apart in its detail
-KINDS = ("limit", "reserve", "commit", "limit" + BY_PERSON, "reserve" + BY_PERSON)
+AND_DELTA = "reserve with delta"  # such an entry has the delta in its detail
+KINDS = (
+    *("limit", "reserve", "commit", "limit" + BY_PERSON, "reserve" + BY_PERSON),
+    *(AND_DELTA, AND_DELTA + BY_PERSON),
+)
 _BEGINNING = "0" * 64
 _OURS = 0x5F0A70  # SQLite's mark of whose file it is
 _TABLE = f"""
@@ -103,6 +113,11 @@ class Entry:
         unit = json.loads(self.detail)["unit"] if self.kind.endswith(BY_PERSON) else None
         return PrivacyUnit(Adjacency(self.adjacency), unit)
 
+    @property
+    def delta(self) -> float:
+        """What a release costs beside its units."""
+        return float(json.loads(self.detail)["delta_keys"]) if self.kind.startswith(AND_DELTA) else 0.0
+
     def computed_hash(self) -> str:
         """The hash that the other fields give."""
         content = {key: value for key, value in asdict(self).items() if key != "hash"}
@@ -113,7 +128,8 @@ class Entry:
 class Account:
     """What a ledger says of one dataset in one currency, in units; `limit` is None where nobody set one.
 
-    `uncounted` are releases in another currency that promise nothing in this one.
+    `uncounted` are releases in another currency that promise nothing in this one. `delta` is what lists of values cost
+    besides; it makes the limit smaller.
     """
 
     dataset: str
@@ -124,6 +140,11 @@ class Account:
     releases: int
     unfinished: int
     uncounted: int
+    delta: float = 0.0
+
+    def limit_with(self, delta: float) -> int:
+        """The units that the limit allows where so much of its delta goes to lists of values."""
+        return units_bought(*self.limit_as_set, delta) if self.limit_as_set else 0
 
 
 class Ledger:
@@ -144,9 +165,19 @@ class Ledger:
         self.path = Path(path)
 
     def reserve(
-        self, dataset: str, adjacency: Adjacency, units: int, detail: dict[str, Any], unit: str | None = None
+        self,
+        dataset: str,
+        adjacency: Adjacency,
+        units: int,
+        detail: dict[str, Any],
+        unit: str | None = None,
+        *,
+        delta: float = 0.0,
     ) -> Entry:
-        """Write down that `units` are spent on the dataset, or raise `BudgetExceededError` and write nothing."""
+        """Write down that `units`, and a delta beside them, are spent on the dataset.
+
+        Or raise `BudgetExceededError` and write nothing.
+        """
         if units < 1:
             raise LedgerError(f"{units} units cannot be reserved; a release costs something")
         currency = PrivacyUnit(adjacency, unit)
@@ -154,9 +185,10 @@ class Ledger:
         def allowed(entries: Sequence[Entry]) -> None:
             for account in _accounts(entries, dataset):
                 if account.limit is not None:
-                    _refuse_beyond(account, account.limit, currency, units, detail.get("delta", DEFAULT_DELTA))
+                    _refuse_beyond(account, currency, units, detail.get("delta", DEFAULT_DELTA), delta)
 
-        return self._append("reserve", dataset, currency, units, detail, allowed)
+        kind, told = (AND_DELTA, {**detail, "delta_keys": delta}) if delta else ("reserve", detail)
+        return self._append(kind, dataset, currency, units, told, allowed)
 
     def commit(self, reservation: Entry, statement_hash: str) -> Entry:
         """Write down that the release of a reservation is done, with the hash of its statement."""
@@ -268,9 +300,10 @@ def _account(own: Sequence[Entry], dataset: str, currency: PrivacyUnit) -> Accou
     limits = [entry for entry in own if entry.kind.startswith("limit") and entry.currency == currency]
     reserved = [entry for entry in own if entry.kind.startswith("reserve")]
     done = [entry for entry in own if entry.kind == "commit"]
-    factors = [held_against(entry.currency, currency) for entry in reserved]
+    factors = [_factor(entry.currency, currency, entry.delta) for entry in reserved]
     last = json.loads(limits[-1].detail) if limits else None
-    return Account(
+    delta = _sum_up(entry.delta for entry, factor in zip(reserved, factors, strict=True) if factor)
+    found = Account(
         dataset=dataset,
         currency=currency,
         spent=sum(entry.units * (factor or 0) for entry, factor in zip(reserved, factors, strict=True)),
@@ -279,12 +312,28 @@ def _account(own: Sequence[Entry], dataset: str, currency: PrivacyUnit) -> Accou
         releases=len(done),
         unfinished=len(reserved) - len(done),
         uncounted=factors.count(None),
+        delta=delta,
     )
+    return replace(found, limit=found.limit_with(delta)) if delta and limits else found
 
 
-def _refuse_beyond(account: Account, limit: int, currency: PrivacyUnit, units: int, delta: float) -> None:
+def _factor(release: PrivacyUnit, limit: PrivacyUnit, delta: float) -> int | None:
+    """`held_against`; of a release with a delta only where one change here is one change there."""
+    factor = held_against(release, limit)
+    return factor if factor == 1 or not delta else None
+
+
+def _sum_up(deltas: Iterable[float]) -> float:
+    """The sum, rounded up."""
+    exact = sum(map(Fraction, deltas), Fraction(0))
+    return float(exact) if Fraction(float(exact)) >= exact else math.nextafter(float(exact), 1.0)
+
+
+def _refuse_beyond(account: Account, currency: PrivacyUnit, units: int, delta: float, delta_keys: float) -> None:
     """Raise `BudgetExceededError` if a further release would go beyond a limit, or cannot be held against it."""
-    factor, left = held_against(currency, account.currency), max(0, limit - account.spent)
+    factor, together = _factor(currency, account.currency, delta_keys), _sum_up((account.delta, delta_keys))
+    limit = account.limit_with(together) if together else account.limit or 0
+    left = max(0, limit - account.spent)
     name, remaining = f"the {account.currency} limit of dataset {account.dataset!r}", left / UNITS_PER_MU_SQUARED
     if factor is None or account.uncounted:
         raise BudgetExceededError(

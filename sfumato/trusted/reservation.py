@@ -1,7 +1,6 @@
 """A budget that is entered in a ledger before the first record is read, and says so whatever stops what it pays for."""
 
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -40,9 +39,13 @@ class Reservation:
     def enter(self, adjacency: Adjacency, mechanism: str, seeded: bool, unit: str | None = None) -> None:
         """Write it down, or raise `BudgetExceededError` and write nothing."""
         self._mark = uuid4().hex
-        detail = {**asdict(self._budget), "mechanism": mechanism, "seeded": seeded, "release": self._mark}
+        budget = self._budget
+        spent = {"epsilon": budget.epsilon, "delta": budget.delta, "records": budget.records}
+        detail = {**spent, "mechanism": mechanism, "seeded": seeded, "release": self._mark}
         if self._book:
-            self._entry = self._book.reserve(self._dataset, adjacency, self._budget.units, detail, unit)
+            self._entry = self._book.reserve(
+                self._dataset, adjacency, budget.units, detail, unit, delta=budget.delta_keys
+            )
 
     @property
     def hash(self) -> str | None:

@@ -5,7 +5,7 @@ put it together wrongly.
 """
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -48,8 +48,12 @@ def check_terms(
     types: str | None,
     ledger: LedgerLike,
     seed: int | None,
+    delta_keys: float = 0.0,
 ) -> Terms:
-    """Refuse what cannot be kept, before anything is opened. The budget is for all records of a person that count."""
+    """Refuse what cannot be kept, before anything is opened. The budget is for all records of a person that count.
+
+    `delta_keys` of delta is set aside for lists of values that are to be discovered.
+    """
     if types not in (None, "declared"):
         raise RequestError(f'types is {types!r}; say "declared", or leave it out')
     if adjacency not in list(Adjacency):
@@ -63,7 +67,7 @@ def check_terms(
             "public_features are handed over record by record, and with a unit a secret key draws the records that "
             "count; remove one of the two from the schema"
         )
-    budget = Budget(epsilon, delta, schema.unit.records if schema.unit else 1)
+    budget = Budget(epsilon, delta, schema.unit.records if schema.unit else 1, delta_keys)
     return Terms(schema, budget, Adjacency(adjacency), "declared" if types else None, ledger, seed)
 
 
@@ -89,12 +93,14 @@ def open_session(data: Any, terms: Terms, mechanism: str) -> Iterator[Session]:
     """
     schema, budget = terms.schema, terms.budget
     noise = SecureNoise() if terms.seed is None else SeededNoise(terms.seed)
-    with (
-        Reservation(terms.ledger, schema.name, budget) as reservation,
-        closing(open_source(data, schema, noise.key(), declared=terms.types == "declared")) as source,
-    ):
+    with Reservation(terms.ledger, schema.name, budget) as reservation, ExitStack() as opened:
+        source = open_source(data, schema, noise.key(), declared=terms.types == "declared")
+        opened.callback(source.close)
         unit = schema.unit.column if schema.unit else None
         reservation.enter(terms.adjacency, mechanism, not noise.private, unit)
+        privacy_filter = PrivacyFilter(budget.units, budget.records, budget.delta_keys)
         public = schema.features if schema.public_features else ()
-        curator = Curator(source, terms.adjacency, PrivacyFilter(budget.units, budget.records), noise, public)
+        curator = Curator(source, terms.adjacency, privacy_filter, noise, public)
+        opened.pop_all()
+        opened.callback(curator.close)  # which closes the source that it uses then
         yield Session(curator, source.header, reservation, noise.private)

@@ -330,3 +330,8 @@ def test_a_number_is_the_same_as_its_text(value):
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20))
 def test_a_decimal_is_read_as_the_nearest_float(value):
     assert read_number(value_of(value)) == float(value)
+
+
+@pytest.mark.parametrize("cell", [10**309, -(10**350), decimal.Decimal("1e350"), decimal.Decimal("-9e399")])
+def test_a_number_that_no_float_holds_is_infinite(cell):
+    assert read_number(value_of(cell)) == math.copysign(math.inf, -1 if cell < 0 else 1)

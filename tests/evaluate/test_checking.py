@@ -79,7 +79,7 @@ def test_cells_of_any_kind_are_shown_as_they_are(tmp_path):
     assert [found[name].hints[0] for name in ("age", "born", "wet")] == [
         "'2020-01-01' in 100.0% of the rows",
         "'3' in 100.0% of the rows",
-        "'a value of another kind' in 100.0% of the rows",
+        "'something of the kind other' in 100.0% of the rows",
     ]
     assert '`text: {decimal: ","}`' in found["pay"].hints[-1]
 
@@ -270,3 +270,16 @@ def test_the_command_names_them(fevers, tmp_path):
     assert "leave_out names notse, which the table does not have" in shown
     content = json.loads((tmp_path / "found.json").read_text())
     assert (content["forgotten"], content["absent"]) == (["notes"], ["notse"])
+
+
+def test_of_what_is_to_be_bought_only_nulls_are_looked_at(table):
+    columns = "{name: age, type: integer, bounds: estimate}, {name: job, type: category, values: discover}"
+    schema = sfumato.Schema.from_yaml(f"{{sfumato: 1, name: t, columns: [{columns}]}}")
+    assert [(one.column, one.nulls, one.misread) for one in check_table(table, schema)] == [
+        ("age", 2, 2),
+        ("job", 0, 0),
+    ]
+    allowed = sfumato.Schema.from_yaml(
+        f"{{sfumato: 1, name: t, columns: [{columns.replace('estimate', 'estimate, missing: true')}]}}"
+    )
+    assert check_table(table, allowed)[0].misread == 0

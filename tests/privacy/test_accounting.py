@@ -167,3 +167,25 @@ def test_a_budget_that_buys_nothing_for_so_many_records_is_refused():
     assert Budget(1e-5, 1e-6, 1).units < 100**2
     with pytest.raises(BudgetError, match="buys nothing"):
         Budget(1e-5, 1e-6, 100)
+
+
+@given(st.floats(0.1, 10.0), st.floats(1e-9, 1e-3), st.floats(1e-3, 0.999))
+def test_delta_that_is_set_aside_buys_no_mu(epsilon, delta, share):
+    aside = share * delta
+    budget = Budget(epsilon, delta, delta_keys=aside)
+    mu = math.sqrt(budget.units / UNITS_PER_MU_SQUARED)
+    assert Fraction(delta_of(epsilon, mu)) + Fraction(aside) <= Fraction(delta)
+    assert budget.units < Budget(epsilon, delta).units
+
+
+def test_more_than_delta_cannot_be_set_aside():
+    for aside in (1e-6, 2e-6, -1e-9, math.nan):
+        with pytest.raises(BudgetError, match="set aside"):
+            Budget(1.0, 1e-6, delta_keys=aside)
+
+
+def test_what_goes_to_earlier_measurements_is_not_split():
+    whole = Budget(1.0, 1e-6, 2)
+    rest = Budget(1.0, 1e-6, 2, earlier=whole.units // 3)
+    assert 4 * sum(map(units_of, rest.split((1.0, 2.0)))) <= whole.units - whole.units // 3
+    assert rest.mu < whole.mu

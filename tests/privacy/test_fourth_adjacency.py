@@ -14,7 +14,10 @@ DECIDES = {
     "fitting/mechanisms/mixture/rounds.py",
     "trusted/ledger.py",
     *(f"trusted/statistics/{name}.py" for name in ("at_bounds", "cells", "class_sums", "clipped_sums", "slices")),
-    *(f"trusted/statistics/{name}.py" for name in ("distance_histogram", "gradient", "scatter")),
+    *(
+        f"trusted/statistics/{name}.py"
+        for name in ("distance_histogram", "gradient", "key_counts", "range_counts", "scatter")
+    ),
 }
 """`stacked` and the audit's echo are not among them: they ask the statistics that they are made of."""
 

@@ -338,3 +338,56 @@ def test_nobody_else_writes_between_the_sum_and_the_entry(tmp_path):
 
     ledger._append("reserve", "d", PrivacyUnit(Adjacency.ADD_REMOVE), 1, {}, look)
     assert asked == [True]
+
+
+class TestDeltas:
+    """Releases that discover lists of values, and cost a delta besides."""
+
+    LIMIT = Budget(2.0, 1e-6)
+
+    def reserve(self, ledger, share=0.25, delta=1e-7, adjacency=ADD_REMOVE, unit=None):
+        units = int(share * self.LIMIT.units)
+        return ledger.reserve("clinic", adjacency, units, {"delta": 1e-6}, unit, delta=delta)
+
+    def test_a_release_of_the_whole_limit_fits(self, ledger):
+        ledger.set_limit("clinic", self.LIMIT)
+        asked = Budget(2.0, 1e-6, delta_keys=1e-7)
+        entry = ledger.reserve("clinic", ADD_REMOVE, asked.units, {"delta": 1e-6}, delta=1e-7)
+        assert (entry.kind, entry.delta) == ("reserve with delta", 1e-7)
+        (account,) = ledger.accounts()
+        assert (account.spent, account.limit, account.delta) == (asked.units, asked.units, 1e-7)
+        with pytest.raises(BudgetExceededError):
+            ledger.reserve("clinic", ADD_REMOVE, 1, {})
+
+    def test_one_unit_more_does_not(self, ledger):
+        ledger.set_limit("clinic", self.LIMIT)
+        asked = Budget(2.0, 1e-6, delta_keys=1e-7)
+        with pytest.raises(BudgetExceededError):
+            ledger.reserve("clinic", ADD_REMOVE, asked.units + 1, {"delta": 1e-6}, delta=1e-7)
+        assert len(ledger.entries()) == 1
+
+    def test_deltas_add_up(self, ledger):
+        ledger.set_limit("clinic", self.LIMIT)
+        for _ in range(2):
+            self.reserve(ledger, 0.01, 4.9e-7)
+        with pytest.raises(BudgetExceededError, match="nothing is left"):
+            self.reserve(ledger, 0.01, 4.9e-7)
+        assert ledger.accounts()[0].delta == pytest.approx(9.8e-7)
+
+    def test_a_delta_says_nothing_of_two_changes(self, ledger):
+        ledger.set_limit("clinic", self.LIMIT, REPLACE)
+        with pytest.raises(BudgetExceededError, match="another adjacency"):
+            self.reserve(ledger, 0.01)
+        ledger.reserve("clinic", ADD_REMOVE, self.LIMIT.units // 8, {})  # without a delta it counts fourfold
+        self.reserve(ledger, 0.01, adjacency=REPLACE)
+
+    def test_by_person(self, ledger):
+        ledger.set_limit("clinic", self.LIMIT, unit="who")
+        assert self.reserve(ledger, unit="who").kind == "reserve with delta by person"
+        (account,) = ledger.accounts()
+        assert (account.currency.unit, account.delta) == ("who", 1e-7)
+
+    def test_without_a_limit_it_is_counted(self, ledger):
+        self.reserve(ledger)
+        assert ledger.accounts()[0].delta == 1e-7
+        assert ledger.accounts()[0].limit is None

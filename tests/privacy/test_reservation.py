@@ -62,8 +62,8 @@ def test_an_error_while_the_entry_is_written_says_that_it_counts(ledger, monkeyp
     """Ctrl-C when the entry is on disk and `reserve` has not returned."""
     reserve = Ledger.reserve
 
-    def cut_off(self, *args):
-        reserve(self, *args)
+    def cut_off(self, *args, **more):
+        reserve(self, *args, **more)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Ledger, "reserve", cut_off)

@@ -53,3 +53,21 @@ def test_a_mu_that_is_none_costs_nothing_and_is_refused(mu):
     with pytest.raises(BudgetError, match="above 0"):
         privacy_filter.spend(mu)
     assert privacy_filter.spent == 0
+
+
+def test_a_delta_is_spent_once_and_to_the_last_digit():
+    privacy_filter = PrivacyFilter(10**12, 1, 3 * 2.0**-20)
+    for _ in range(3):
+        privacy_filter.spend(0.1, 2.0**-20)
+    with pytest.raises(BudgetExceededError, match="delta"):
+        privacy_filter.spend(0.1, 1e-300)
+    assert privacy_filter.spent == 3 * units_of(0.1)
+    with pytest.raises(BudgetError, match="between 0 and 1"):
+        privacy_filter.spend(0.1, -1e-9)
+
+
+def test_a_measurement_that_is_refused_for_its_mu_costs_no_delta():
+    privacy_filter = PrivacyFilter(units_of(0.1), 1, 1e-7)
+    with pytest.raises(BudgetExceededError):
+        privacy_filter.spend(0.2, 1e-7)
+    privacy_filter.spend(0.1, 1e-7)

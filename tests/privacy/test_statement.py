@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.artefact.statement import Before, PrivacyStatement
+from sfumato.artefact.statement import PrivacyStatement
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.privacy_filter import units_of
 from tests.conftest import MIXED, make_table
@@ -117,11 +117,3 @@ def test_a_promise_to_a_person_says_so():
     assert "3 records of each count at most" in statement.promise
     assert any("several ids" in line for line in statement.not_protected)
     assert any("several records" in line for line in released().not_protected)
-
-
-def test_the_promise_is_for_all_that_was_ever_paid():
-    before = Before(what="the bounds of the columns", contents="0" * 64, units=10**10, epsilon=1.5)
-    statement = released().model_copy(update={"before": before})
-    assert "e^1.5" in statement.promise
-    assert "(1.5, 1e-06)-differential privacy" in statement.promise
-    assert "the bounds of the columns, paid for before" in statement.promise

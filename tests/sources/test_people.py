@@ -289,7 +289,7 @@ def test_the_mutant_whose_choice_sees_the_target_is_caught(monkeypatch):
 
 def test_the_mutant_that_keeps_the_first_is_caught(monkeypatch):
     """The fault: the order of the records decides, which the partitions of a cluster do not keep."""
-    monkeypatch.setattr(bounding, "_number", lambda begin, factors, batch: np.arange(batch.rows))
+    monkeypatch.setattr(bounding, "_number", lambda begin, factors, codes: np.arange(len(begin)))
     table = owned(make_table(300), np.arange(300) // 30)
     backwards = table.take(pa.array(np.arange(300)[::-1]))
     sums = [total(CELLS, SCHEMA, data, b"key").tobytes() for data in (table, backwards)]

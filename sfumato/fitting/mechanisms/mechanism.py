@@ -119,7 +119,8 @@ def restore_plan(stored: StoredPlan, mechanism: str, schema: Schema, adjacency: 
 
 
 def restore_constants(content: Mapping[str, Any], mechanism: Mechanism) -> Constants:
-    """The constants of a bundle, for the modules of its mechanism and of generators."""
+    """The constants of a bundle, for the modules of its mechanism, of completion and of generators."""
+    from sfumato.fitting.completion.tuning import COMPLETION_TUNING
     from sfumato.fitting.retraining.tuning import RETRAINING_TUNING
 
-    return read_constants(content, (*mechanism.tuning, *RETRAINING_TUNING))
+    return read_constants(content, (*mechanism.tuning, *COMPLETION_TUNING, *RETRAINING_TUNING))

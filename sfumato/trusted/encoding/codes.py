@@ -5,6 +5,7 @@ Codes are a public map, a function of the schema alone:
     a number      2**20 steps of its scale, then a code for each atom; a short range of whole numbers, or of multiples
                   of the schema's step: a code for each
     missing       one code more, the last, where the schema allows it
+    unknown       see `unknown`: bounds or lists that a release has yet to buy
 """
 
 from functools import lru_cache
@@ -16,7 +17,8 @@ from sfumato.trusted.arrays import CodeArray, FloatArray
 from sfumato.trusted.encoding.code_arrays import Limits
 from sfumato.trusted.encoding.lists import CategoricalCodec
 from sfumato.trusted.encoding.scales import NumericCodec
-from sfumato.trusted.schema import BooleanColumn, CategoryColumn, Column, TextFormat
+from sfumato.trusted.encoding.unknown import UnboundedCodec, UnlistedCodec
+from sfumato.trusted.schema import BooleanColumn, CategoryColumn, Column, TextFormat, is_unknown
 
 
 class Codes(Protocol):
@@ -72,6 +74,8 @@ def _codes_of_object(key: _Object, text: TextFormat) -> Codes:
 
 @lru_cache(maxsize=1_024)
 def _codes_like(column: Column, written: str, text: TextFormat) -> Codes:  # noqa: ARG001 - 1 and 1.0 are equal, and written apart
+    if is_unknown(column):
+        return UnlistedCodec(column.missing) if column.type == "category" else UnboundedCodec.of(column, text)
     if isinstance(column, CategoryColumn | BooleanColumn):
         return CategoricalCodec.of(column)
     return NumericCodec.of(column, text)

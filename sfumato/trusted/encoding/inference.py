@@ -25,7 +25,7 @@ from sfumato.errors import DataError
 from sfumato.trusted.encoding.codes import codes_of
 from sfumato.trusted.encoding.values import number_of_text
 from sfumato.trusted.fixed_point import EXACT
-from sfumato.trusted.schema import BooleanColumn, CategoryColumn, Column, Schema, TextFormat, text_of
+from sfumato.trusted.schema import BooleanColumn, CategoryColumn, Column, Schema, TextFormat, is_unknown, text_of
 
 _EXACT_DIGITS = 15  # decimals of so many digits are read alike by every parser
 _FRAMES = {"arrow": "an Arrow table", "pandas": "a pandas frame", "polars": "a polars frame"}
@@ -57,6 +57,8 @@ def _harm(column: Column, text: TextFormat) -> str | None:
     match column.type:
         case "date" | "datetime":
             return "text becomes dates only where all rows are dates"
+        case "category" if is_unknown(column):
+            return "text that writes numbers becomes numbers where no other text stands beside it"
         case "category" if isinstance(column, CategoryColumn):
             if harm := _harm_to_list([text_of(value) for value in column.values]):
                 return harm

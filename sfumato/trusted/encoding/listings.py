@@ -44,7 +44,7 @@ class Listing:
             case Kind.TEXT:
                 return self.position_of_text(value.content)
             case Kind.DAY:
-                return self._places.get(_iso_day(value.content), NOT_LISTED)
+                return self._places.get(iso_day(value.content), NOT_LISTED)
         return NOT_LISTED
 
     def position_of_text(self, text: bytes) -> int:
@@ -97,7 +97,8 @@ def plain_text(number: int | float) -> bytes:
     return repr(number).encode()
 
 
-def _iso_day(days: int) -> bytes:
+def iso_day(days: int) -> bytes:
+    """A day in its plain spelling: `2022-12-31`; empty where the calendar has no such day."""
     try:
         return str(np.datetime64(days, "D")).encode()
     except (OverflowError, ValueError):

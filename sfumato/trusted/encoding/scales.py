@@ -78,9 +78,7 @@ class NumericCodec:
         low, high = (to_number(bound) for bound in column.bounds)  # type: ignore[union-attr]
         place = None if column.otherwise is None else to_number(column.otherwise)
         atoms, dated = tuple(getattr(column, "atoms", ())), column.type in ("date", "datetime")
-        of_text = reader_of(column.type, text)
-        of_table = read if of_text is None else partial(read, of_text=of_text)
-        return cls(low, high, whole, log, dated, atoms, column.missing, place, read, write, of_table)
+        return cls(low, high, whole, log, dated, atoms, column.missing, place, read, write, read_of(column, text))
 
     @classmethod
     def _of_multiples(cls, column: NumberColumn | IntegerColumn, unit: Step, text: TextFormat) -> "NumericCodec":
@@ -472,6 +470,12 @@ def _around(value: float, reach: float) -> tuple[float, float]:
     low = low if value - low <= reach else math.nextafter(low, value)
     high = high if high - value <= reach else math.nextafter(high, value)
     return low, high
+
+
+def read_of(column: Column, text: TextFormat) -> Read:
+    """How values of a number, integer, date or datetime column are read as numbers, its texts being written so."""
+    read, of_text = _HANDS[column.type][1], reader_of(column.type, text)
+    return read if of_text is None else partial(read, of_text=of_text)
 
 
 def _write_number(number: FloatArray, null: NDArray[np.bool_]) -> pa.Array:

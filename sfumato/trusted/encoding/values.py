@@ -213,7 +213,7 @@ def _as_float(number: float) -> float:
     try:
         return float(number)
     except OverflowError:
-        return math.copysign(math.inf, number)
+        return math.inf if number > 0 else -math.inf
 
 
 def _read_bool(cell: object) -> Value:

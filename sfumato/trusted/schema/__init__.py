@@ -12,12 +12,17 @@ from sfumato.trusted.schema.schema import (
     NumberColumn,
     Schema,
     Unit,
+    is_unknown,
     text_of,
 )
 from sfumato.trusted.schema.text import TextFormat
+from sfumato.trusted.schema.unknown import DISCOVER, ESTIMATE, OTHER, Unknown
 
 __all__ = [
+    "DISCOVER",
+    "ESTIMATE",
     "MOST_COLUMNS",
+    "OTHER",
     "STORED_TYPE",
     "BooleanColumn",
     "CategoryColumn",
@@ -29,5 +34,7 @@ __all__ = [
     "Schema",
     "TextFormat",
     "Unit",
+    "Unknown",
+    "is_unknown",
     "text_of",
 ]

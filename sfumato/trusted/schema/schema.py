@@ -14,12 +14,34 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WrapSerializer,
+    WrapValidator,
+    field_validator,
+    model_validator,
+)
 
 from sfumato.errors import SchemaError
 from sfumato.trusted.schema.messages import LineOf, did_you_mean, explain
 from sfumato.trusted.schema.steps import MOST_DECIMALS, check_multiples, check_step, written
 from sfumato.trusted.schema.text import SHORT_YEARS, TextFormat
+from sfumato.trusted.schema.unknown import (
+    DAYS,
+    DISCOVER,
+    ESTIMATE,
+    SECONDS,
+    UNLISTED,
+    WIDE,
+    Unknown,
+    may_be_estimated,
+    or_word,
+    write_unknown,
+)
 from sfumato.trusted.schema.words import check_words
 
 LARGEST_WHOLE = 2**53  # every integer up to here is a float64, so arithmetic on codes is exact
@@ -86,6 +108,11 @@ def _utc(value: dt.datetime) -> dt.datetime:
 Plain = Annotated[str | int | float, BeforeValidator(_plain)]
 Real = Annotated[float, BeforeValidator(_real)]
 Whole = Annotated[int, BeforeValidator(_whole)]
+_WORD = WrapSerializer(write_unknown)
+Reals = Annotated[tuple[Real, Real], WrapValidator(or_word(ESTIMATE, WIDE)), _WORD]
+Wholes = Annotated[tuple[Whole, Whole], WrapValidator(or_word(ESTIMATE, WIDE)), _WORD]
+Days = Annotated[tuple[dt.date, dt.date], WrapValidator(or_word(ESTIMATE, DAYS)), _WORD]
+Moments = Annotated[tuple[dt.datetime, dt.datetime], WrapValidator(or_word(ESTIMATE, SECONDS)), _WORD]
 
 
 class _Part(BaseModel):
@@ -129,21 +156,21 @@ class _Column(_Part):
 
 
 def _or_a_file(content: dict[str, Any]) -> None:
-    """In a YAML file a list may also be named: see `schema.file`."""
+    """In a YAML file a list may also be named, see `schema.file`, or is to be discovered."""
     described = content.pop("description", None)
     listed = dict(content)
     content.clear()
     keys = {"file": {"type": "string"}, "column": {"type": "string"}}
     named = {"type": "object", "properties": keys, "required": ["file"], "additionalProperties": False}
-    content.update({"anyOf": [listed, named], "description": described})
+    content.update({"anyOf": [listed, named, {"const": DISCOVER}], "description": described})
 
 
 class CategoryColumn(_Column):
     """One value of a list. A value that is not listed goes to `otherwise`."""
 
     type: Literal["category"]
-    values: tuple[Plain, ...] = Field(
-        min_length=1, description="every value that may occur, from the code book", json_schema_extra=_or_a_file
+    values: Annotated[tuple[Plain, ...], Field(min_length=1), WrapValidator(or_word(DISCOVER, UNLISTED)), _WORD] = (
+        Field(description="every value that may occur, from the code book", json_schema_extra=_or_a_file)
     )
     otherwise: Plain | None = Field(default=None, description="default: missing if allowed, else the last value")
 
@@ -154,6 +181,8 @@ class CategoryColumn(_Column):
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
+        if isinstance(self.values, Unknown):
+            return self
         texts = [text_of(value) for value in self.values]
         if len(set(texts)) < len(texts):
             twice = Counter(texts).most_common(1)[0][0]
@@ -189,6 +218,8 @@ class _Ordered(_Column):
     @model_validator(mode="after")
     def _inside(self) -> Self:
         low, high = self.bounds  # type: ignore[attr-defined]
+        if isinstance(self.bounds, Unknown):  # type: ignore[attr-defined]
+            return self
         if low > high or (low == high and self.type == "number"):
             raise ValueError(f"bounds: {low} is not below {high}; write the lowest value first, then the highest")
         points = {"atoms": getattr(self, "atoms", ()), "otherwise": (getattr(self, "otherwise", None),)}
@@ -240,6 +271,8 @@ class _Scaled(_Pictured):
             raise ValueError("decimals and step say the same thing twice; keep one of them")
         if self.spacing is not None:
             key, bounds = "step" if decimals is None else "decimals", self.bounds  # type: ignore[attr-defined]
+            if isinstance(bounds, Unknown):
+                raise ValueError(f"{key}: needs bounds that are known; write them, or leave {key} out")
             points = [("atoms", atom) for atom in self.atoms]  # type: ignore[attr-defined]
             points += [] if self.otherwise is None else [("otherwise", self.otherwise)]  # type: ignore[attr-defined]
             check_step(key, self.spacing, bounds if self.type == "number" else (0,))
@@ -251,7 +284,7 @@ class NumberColumn(_Scaled):
     """A number between bounds. A value outside is clamped; one that cannot be read goes to `otherwise`."""
 
     type: Literal["number"]
-    bounds: tuple[Real, Real]
+    bounds: Reals = Field(json_schema_extra=may_be_estimated)
     decimals: int | None = Field(
         default=None, ge=0, le=MOST_DECIMALS, description="how many digits stand behind the point: 2 for a price"
     )
@@ -278,7 +311,7 @@ class IntegerColumn(_Scaled):
     """A whole number between bounds. A fraction is rounded."""
 
     type: Literal["integer"]
-    bounds: tuple[Whole, Whole]
+    bounds: Wholes = Field(json_schema_extra=may_be_estimated)
     step: Whole | None = Field(default=None, description="values are multiples of it: 10000")
     atoms: tuple[Whole, ...] = Field(default=(), description="values that stand out; 0 and the bounds always count")
     scale: Literal["linear", "log"] = "linear"
@@ -291,7 +324,7 @@ class DateColumn(_Ordered):
     """A day between bounds."""
 
     type: Literal["date"]
-    bounds: tuple[dt.date, dt.date]
+    bounds: Days = Field(json_schema_extra=may_be_estimated)
     otherwise: dt.date | None = Field(default=None, description="default: missing if allowed, else the middle")
 
 
@@ -299,13 +332,13 @@ class DatetimeColumn(_Ordered):
     """A second between bounds, in universal time where no zone is given."""
 
     type: Literal["datetime"]
-    bounds: tuple[dt.datetime, dt.datetime]
+    bounds: Moments = Field(json_schema_extra=may_be_estimated)
     otherwise: dt.datetime | None = Field(default=None, description="default: missing if allowed, else the middle")
 
     @field_validator("bounds")
     @classmethod
     def _bounds_in_utc(cls, bounds: tuple[dt.datetime, dt.datetime]) -> tuple[dt.datetime, dt.datetime]:
-        return _utc(bounds[0]), _utc(bounds[1])
+        return bounds if isinstance(bounds, Unknown) else (_utc(bounds[0]), _utc(bounds[1]))
 
     @field_validator("otherwise")
     @classmethod
@@ -314,6 +347,11 @@ class DatetimeColumn(_Ordered):
 
 
 Column = CategoryColumn | BooleanColumn | NumberColumn | IntegerColumn | DateColumn | DatetimeColumn
+
+
+def is_unknown(column: Column) -> bool:
+    """Whether the column's bounds, or its list of values, are to be bought."""
+    return isinstance(getattr(column, "bounds", None), Unknown) or isinstance(getattr(column, "values", None), Unknown)
 
 
 def _fits(stored: str, column: Column) -> bool:
@@ -422,6 +460,21 @@ class Schema(_Part):
 
     def __getitem__(self, name: str) -> Column:
         return self.by_name[name]
+
+    @property
+    def estimated(self) -> tuple[str, ...]:
+        """The columns whose bounds are to be bought."""
+        return tuple(name for name, column in self.by_name.items() if is_unknown(column) and column.type != "category")
+
+    @property
+    def discovered(self) -> tuple[str, ...]:
+        """The columns whose lists of values are to be bought."""
+        return tuple(name for name, column in self.by_name.items() if is_unknown(column) and column.type == "category")
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all is known that a release needs to know."""
+        return not self.estimated and not self.discovered
 
     @property
     def read(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cache
@@ -14,8 +14,10 @@ from threadpoolctl import ThreadpoolController
 
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch, Encoder, Header
+from sfumato.trusted.encoding.keys import keys
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources.key_counts import count_all
 from sfumato.trusted.statistics import Statistic, size_of
 
 ROWS_AT_ONCE = 1 << 16
@@ -76,8 +78,16 @@ class StreamSource:
     def _encoded(self, names: tuple[str, ...]) -> Iterator[Iterator[Batch]]:
         return ((self._encoder.encode(records, names) for records in part) for part in self._read(names))
 
-    def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    def count_keys(self, name: str) -> Mapping[bytes, int]:
         """See `Source`."""
+        return count_all(keys(records.column(name)) for records in self.records((name,)))
+
+    def recode(self, schema: Schema) -> "StreamSource":
+        """See `Source`."""
+        return StreamSource(self.header, schema, self._read, self.close)
+
+    def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """Every record as it is stored. Private: only what counts keys or bounds persons' records may call it."""
         for part in self._read(names):
             yield from part
 

@@ -5,7 +5,7 @@ process; small tables never leave memory. Sums are taken from there.
 """
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from itertools import pairwise
@@ -20,7 +20,8 @@ from sfumato.trusted.encoding import Batch, Header
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema, Unit
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
-from sfumato.trusted.sources.contribution_bounding import BINS, TICKET, ContributionBounding
+from sfumato.trusted.sources.contribution_bounding import BINS, TICKET, ContributionBounding, key_name
+from sfumato.trusted.sources.key_counts import count_all
 from sfumato.trusted.statistics import Statistic
 
 _IN_MEMORY = 1 << 22  # bytes of a bin; what is more goes to disk
@@ -36,6 +37,9 @@ class Readable(Protocol):
     def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """The named columns of every record."""
 
+    def recode(self, schema: Schema) -> "Readable":
+        """See `Source`."""
+
     def close(self) -> None:
         """See `Source`."""
 
@@ -49,6 +53,7 @@ class ContributionBoundedSource:
         self._source = source
         self._names = tuple(schema.by_name)
         self._bounding = ContributionBounding(schema, unit, key)
+        self._key = key
         self._open = ExitStack()
 
     @redact_errors
@@ -66,6 +71,20 @@ class ContributionBoundedSource:
     def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """See `Source`."""
         return self._source.records(names)
+
+    def count_keys(self, name: str) -> Mapping[bytes, int]:
+        """See `Source`."""
+        return count_all(self._keys(name))
+
+    def _keys(self, name: str) -> Iterator[pa.LargeBinaryArray]:
+        place = self._bounding.layout.names.index(key_name(name)) - len(TICKET)
+        for records in _read(self._kept, [place]):
+            yield records.column(0)
+
+    def recode(self, schema: Schema) -> "ContributionBoundedSource":
+        """See `Source`. The records of a person are chosen anew, by what they are in the other schema."""
+        self._open.close()
+        return ContributionBoundedSource(self._source.recode(schema), schema, self.unit, self._key)
 
     def close(self) -> None:
         """See `Source`."""

@@ -8,7 +8,8 @@ Formal guarantees
     The order is by 128 bits of a hash of all columns but the target first: under label adjacency, where one person's
     targets change, the kept records have the same other columns before and after, unless two of that person's records
     collide in all 128 bits. Records that tie in all numbers have the same codes, so it makes no difference which are
-    kept.
+    kept. Of a column whose values are to be discovered, the keys stand in the place of codes: as keyed hashes of 192
+    bits, in which nobody who does not know the key can make two of them collide.
 """
 
 import hashlib
@@ -17,10 +18,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.trusted.arrays import IntArray, WordArray
 from sfumato.trusted.encoding import Batch, Encoder
+from sfumato.trusted.encoding.keys import keys
 from sfumato.trusted.encoding.persons import persons
 from sfumato.trusted.schema import Schema, Unit
 
@@ -42,6 +45,7 @@ class ContributionBounding:
         drawn = np.frombuffer(hashlib.shake_256(self._key).digest(24 * len(schema.by_name)), dtype="<u8")
         factors = [dict(zip(schema.by_name, row, strict=True)) for row in drawn.reshape(3, -1) | np.uint64(1)]
         self._names = tuple(schema.by_name)
+        self._keyed = schema.discovered
         self._steady = [{name: row[name] for name in schema.features} for row in factors[:2]]
         self._whole = factors[2]
 
@@ -52,8 +56,12 @@ class ContributionBounding:
 
     @property
     def layout(self) -> pa.Schema:
-        """The columns of a ticket: person, the bin of the person, numbers, then the codes in the schema's order."""
-        return pa.schema([*TICKET, *((code_name(place), pa.int32()) for place in range(len(self._names)))])
+        """The columns of a ticket: person, the bin of the person, numbers, then the codes in the schema's order.
+
+        Last, the keys of columns whose values are to be discovered: no code tells two of them apart for certain.
+        """
+        codes = ((code_name(place), pa.int32()) for place in range(len(self._names)))
+        return pa.schema([*TICKET, *codes, *((key_name(name), pa.large_binary()) for name in self._keyed)])
 
     def draw(self, records: pa.RecordBatch) -> pa.RecordBatch:
         """A ticket for each record, without those that are beaten here already."""
@@ -65,16 +73,33 @@ class ContributionBounding:
         indexed = known.dictionary_encode()
         words = self._words(indexed.dictionary)[indexed.indices.to_numpy()]
         bins = (words[:, 0] // np.uint64(2**64 // BINS)).astype(np.uint8)
-        factors = (*self._steady, self._whole)
-        numbers = [_number(word, factor, batch) for word, factor in zip(words.T, factors, strict=True)]
-        columns = [known, *map(pa.array, (bins, *numbers, *batch.codes.values()))]
+        named = {name: keys(records.column(name)).filter(pa.array(somebody)) for name in self._keyed}
+        numbers = self._numbers(words, batch, named)
+        columns = [known, *map(pa.array, (bins, *numbers, *batch.codes.values())), *named.values()]
         return self.keep_lowest(pa.record_batch(columns, schema=self.layout))
+
+    def _numbers(self, words: WordArray, batch: Batch, named: Mapping[str, pa.LargeBinaryArray]) -> list[IntArray]:
+        """The numbers of each record, by its codes, and by its keys where there are any."""
+        hashes = {name: self._hashes(found) for name, found in named.items()}
+        numbers = []
+        for place, factors in enumerate((*self._steady, self._whole)):
+            keyed = {name: found[:, place] for name, found in hashes.items()}
+            numbers.append(_number(words[:, place], factors, {**batch.codes, **keyed}))
+        return numbers
 
     def keep_lowest(self, tickets: pa.RecordBatch) -> pa.RecordBatch:
         """The tickets that may still win: of each person the smallest."""
         person = tickets.column("person").dictionary_encode().indices.to_numpy()
         numbers = [tickets.column(name).to_numpy() for name in NUMBERS]
         return tickets.take(pa.array(chosen(person, numbers, self._unit.records)))
+
+    def _hashes(self, named: pa.LargeBinaryArray) -> WordArray:
+        """Of each key; of records that have none, nothing."""
+        found = named.dictionary_encode()
+        table = np.concatenate((self._words(found.dictionary), np.zeros((1, len(NUMBERS)), dtype=np.uint64)))
+        index = pc.fill_null(pc.cast(found.indices, pa.int64()), len(table) - 1)
+        hashes: WordArray = table[index.to_numpy(zero_copy_only=False)]
+        return hashes
 
     def _words(self, ids: pa.LargeBinaryArray) -> WordArray:
         digests = [hashlib.blake2b(one, key=self._key, digest_size=24).digest() for one in ids.to_pylist()]
@@ -84,6 +109,11 @@ class ContributionBounding:
 def code_name(place: int) -> str:
     """The name under which the codes of the schema's column at this place are kept."""
     return f"code {place}"
+
+
+def key_name(name: str) -> str:
+    """The name under which the keys of a column are kept."""
+    return f"key {name}"
 
 
 def chosen(person: NDArray[np.integer[Any]], numbers: Sequence[IntArray], records: int) -> IntArray:
@@ -97,10 +127,10 @@ def chosen(person: NDArray[np.integer[Any]], numbers: Sequence[IntArray], record
     return np.sort(np.concatenate((np.flatnonzero(~crowded[person]), order[rank < records])))
 
 
-def _number(begin: WordArray, factors: Mapping[str, np.uint64], batch: Batch) -> IntArray:
+def _number(begin: WordArray, factors: Mapping[str, np.uint64], codes: Mapping[str, NDArray[Any]]) -> IntArray:
     total = begin.copy()
     for name, factor in factors.items():
-        total += factor * batch.codes[name].astype(np.uint64)
+        total += factor * codes[name].astype(np.uint64)
     return _mixed(total).view(np.int64)
 
 

@@ -1,6 +1,6 @@
 """Tables in memory: Arrow tables, pandas and polars frames."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -12,9 +12,11 @@ from sfumato.trusted.encoding import Batch, Encoder
 from sfumato.trusted.encoding.frames import empty, header_of, to_arrow
 from sfumato.trusted.encoding.header import check_storage
 from sfumato.trusted.encoding.inference import check_inferred
+from sfumato.trusted.encoding.keys import keys
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
+from sfumato.trusted.sources.key_counts import count_all
 from sfumato.trusted.statistics import Statistic
 
 
@@ -30,6 +32,7 @@ class MemorySource:
         self.header = header_of(data, schema, declared)
         self._data, self._names, self._encoder = data, list(schema.by_name), Encoder(schema)
         self._person = schema.unit.column if schema.unit else None
+        self._declared = declared
         if declared:
             self._check_declared(schema)
         else:
@@ -64,8 +67,16 @@ class MemorySource:
             codes.update(self._encoder.encode(records, [name for name in names if name not in codes]).codes)
             yield Batch(records.num_rows, {name: codes[name] for name in names})
 
-    def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    def count_keys(self, name: str) -> Mapping[bytes, int]:
         """See `Source`."""
+        return count_all(keys(records.column(name)) for records in self.records((name,)))
+
+    def recode(self, schema: Schema) -> "MemorySource":
+        """See `Source`."""
+        return MemorySource(self._data, schema, self._declared)
+
+    def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """Every record as it is stored. Private: only what counts keys or bounds persons' records may call it."""
         yield from to_arrow(self._data, list(names), self._person).to_batches(max_chunksize=ROWS_AT_ONCE)
 
     def close(self) -> None:

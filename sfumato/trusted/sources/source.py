@@ -1,13 +1,13 @@
 """What the curator asks of a place where records live."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 import pyarrow as pa
 
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch, Header
-from sfumato.trusted.schema import Unit
+from sfumato.trusted.schema import Schema, Unit
 from sfumato.trusted.statistics import Statistic
 
 
@@ -32,6 +32,18 @@ class Source(Protocol):
 
     def sum(self, statistic: Statistic) -> IntArray:
         """The statistic summed over all records. Private: only the curator may call it."""
+
+    def count_keys(self, name: str) -> Mapping[bytes, int]:
+        """How many records have each key of a column, see `keys`. Private: only the curator may call it.
+
+        The same records count as in a sum. The order is any, and must not be let out.
+        """
+
+    def recode(self, schema: Schema) -> "Source":
+        """The same records by another schema of the same columns, types and unit.
+
+        This source must not be used any more; closing the other closes both. Opens and reads nothing.
+        """
 
     def batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
         """Every record as codes. Private: only what sums them, and a custodian's evaluation, may call it."""

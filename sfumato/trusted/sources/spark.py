@@ -11,12 +11,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, RequestError
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.encoding.header import check_columns, check_storage, header_of_arrow
@@ -52,6 +52,12 @@ class SparkSource:
     """
 
     def __init__(self, frame: Any, schema: Schema, key: bytes) -> None:
+        if schema.discovered:
+            raise RequestError(
+                f"values: discover, of column {schema.discovered[0]!r}, is not for Spark, where keys would leave the "
+                "workers; write the list down, or discover it from files or a database"
+            )
+        self._frame, self._key = frame, key
         storage = _storage(frame, schema)
         check_workers(frame.sparkSession)
         self.header = header_of_arrow(storage, schema)
@@ -102,6 +108,15 @@ class SparkSource:
         stored = collect(self._stored.select([self._stored_columns[name] for name in names]))
         batches: list[pa.RecordBatch] = stored.rename_columns(list(names)).to_batches(max_chunksize=ROWS_AT_ONCE)
         return iter(batches)
+
+    def count_keys(self, name: str) -> NoReturn:
+        """Refused when the source was opened."""
+        raise RequestError(f"the values of column {name!r} cannot be discovered in Spark")
+
+    def recode(self, schema: Schema) -> "SparkSource":
+        """See `Source`."""
+        self.close()
+        return SparkSource(self._frame, schema, self._key)
 
     def close(self) -> None:
         """See `Source`."""

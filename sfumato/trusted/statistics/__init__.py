@@ -9,6 +9,8 @@ from sfumato.trusted.statistics.class_sums import ClassSums
 from sfumato.trusted.statistics.clipped_sums import ClippedSums
 from sfumato.trusted.statistics.distance_histogram import DistanceHistogram
 from sfumato.trusted.statistics.gradient import Gradient
+from sfumato.trusted.statistics.key_counts import KeyCounts
+from sfumato.trusted.statistics.range_counts import RangeCounts
 from sfumato.trusted.statistics.scatter import Scatter
 from sfumato.trusted.statistics.slices import Slices
 from sfumato.trusted.statistics.stacked import Stacked
@@ -22,6 +24,8 @@ __all__ = [
     "ClippedSums",
     "DistanceHistogram",
     "Gradient",
+    "KeyCounts",
+    "RangeCounts",
     "Scatter",
     "Slices",
     "Stacked",
