@@ -36,13 +36,15 @@ def assemble_mixture(
     classes, size = one_way.classes, one_way.size
     columns = {}
     for (name, column), theta in zip(one_way.columns.items(), thetas, strict=True):
-        noise = np.sqrt(column.variance * classes.count) / size
+        noise = (np.sqrt(column.variance * classes.count) / size)[column.groups]
         cells = theta[:, column.groups] * column.inside
+        if not column.ordered:
+            noise = noise * column.inside  # a rare category shares the noise of its group
         if is_long(plan.codes[name]):
             cells = _without_unseen_tails(cells, column)
         columns[name] = _pieces(column.grid, column.groups, noise, cells, column.weights)
     if plan.target is not None:
-        noise = np.full(classes.count, one_way.deviation / size)
+        noise = np.full(len(classes.groups), one_way.deviation / size)
         theta = np.where(classes.groups == owner[:, None], classes.inside, 0.0)
         columns[plan.target] = _pieces(plan.grids[plan.target], classes.groups, noise, theta, classes.weights)
     ordered = {name: columns[name] for name in plan.codes}
@@ -76,8 +78,11 @@ def unseen_tail(counts: FloatArray, sigma: float) -> int:
 
 
 def _pieces(grid: Grid, groups: IntArray, noise: FloatArray, theta: FloatArray, weights: CodeWeights | None) -> Pieces:
-    """The distribution over a grid each of whose cells is one run of codes, in the order of the codes."""
+    """The distribution over a grid each of whose cells is one run of codes, in the order of the codes.
+
+    `noise` is of each cell.
+    """
     cells = np.array(grid.cells)
     starts = np.array(grid.starts)
     stops = np.append(starts[1:], grid.codes)
-    return Pieces(starts, stops, groups[cells], noise[groups[cells]], theta[:, cells], weights)
+    return Pieces(starts, stops, groups[cells], noise[cells], theta[:, cells], weights)

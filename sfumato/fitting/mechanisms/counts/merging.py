@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray, IntArray
@@ -18,6 +18,7 @@ class Tuning(TuningConstants, group="counts.merging"):
 
     level = 0.99  # two cells count as different if chance alone would make them this different in one case of a hundred
     rare = 3.0  # a category stands alone if its count is this many standard deviations above none
+    false = 10.0  # categories without any record that stand alone by chance, in the mean of one column
     large = 0.05  # share of the records that groups are joined up to, even if they are alike: other columns may differ
     small = 0.01  # share below which a group is joined to any neighbour that is alike
 
@@ -98,7 +99,7 @@ def group_rare(totals: FloatArray, deviation: float, most: int | None = None) ->
 
     At most `most` groups, if given: then the largest stand alone.
     """
-    alone = totals >= Tuning.rare * deviation
+    alone = totals >= max(Tuning.rare, float(norm.isf(min(Tuning.false / len(totals), 0.5)))) * deviation
     if most is not None and alone.sum() + (not alone.all()) > most:
         smallest_kept = np.sort(totals)[::-1][most - 2]
         alone &= totals >= smallest_kept
@@ -107,6 +108,7 @@ def group_rare(totals: FloatArray, deviation: float, most: int | None = None) ->
 
 def sum_groups(values: FloatArray, groups: IntArray) -> FloatArray:
     """Values of cells (first axis) added up within each group."""
-    summed = np.zeros((groups.max() + 1, *values.shape[1:]))
-    np.add.at(summed, groups, values)
+    order = np.argsort(groups, kind="stable")
+    starts = np.searchsorted(groups[order], np.arange(groups.max() + 1))
+    summed: FloatArray = np.add.reduceat(values[order], starts, axis=0)
     return summed

@@ -40,6 +40,7 @@ class OneWay:
     groups: IntArray  # of the fine cells
     ordered: int  # how many groups, from the first, have an order
     weights: CodeWeights | None = None  # of the codes inside a cell
+    rest_variance: float | None = None  # of the last group, the rare categories, where its total is known better
 
     @cached_property
     def grouped(self) -> FloatArray:
@@ -49,7 +50,10 @@ class OneWay:
     @cached_property
     def variance(self) -> FloatArray:
         """The noise variance of a group's counts."""
-        return self.sigma**2 * np.bincount(self.groups).astype(np.float64)
+        variance = self.sigma**2 * np.bincount(self.groups).astype(np.float64)
+        if self.rest_variance is not None:
+            variance[-1] = self.rest_variance
+        return variance
 
     @cached_property
     def widths(self) -> FloatArray:
@@ -121,20 +125,36 @@ def measure_one_way(curator: CuratorLike, plan: CountsPlan, classes: Classes, sh
     }
     totals, variance = class_totals(counts)
     columns = {
-        name: _column(plan, name, table, measured.sigma, weighed.get(name))
+        name: _ordered(plan, name, table, measured.sigma, weighed.get(name))
+        if isinstance(plan.codes[name], NumericCodec)
+        else _listed(plan.grids[name], table, measured.sigma, totals, variance)
         for name, table in zip(plan.features, counts, strict=False)
     }
     return OneWays(columns, classes, np.maximum(totals, Tuning.fewest), measured.sigma * float(np.sqrt(variance)))
 
 
-def _column(plan: CountsPlan, name: str, counts: FloatArray, sigma: float, weights: CodeWeights | None) -> OneWay:
-    """Merge the cells that noise cannot tell apart."""
-    grid, codes = plan.grids[name], plan.codes[name]
-    if not isinstance(codes, NumericCodec):
-        groups = group_rare(counts.sum(axis=1), sigma * float(np.sqrt(counts.shape[1])))
-        return OneWay(grid, counts, sigma, groups, 0)
-    values = grid.size - (codes.missing is not None)
-    variance = np.full(values, sigma**2)
-    groups = merge_alike(counts[:values], variance, grid.widths[:values])
+def _ordered(plan: CountsPlan, name: str, counts: FloatArray, sigma: float, weights: CodeWeights | None) -> OneWay:
+    """Merge the neighbours that noise cannot tell apart."""
+    grid, missing = plan.grids[name], int(plan.codes[name].missing is not None)
+    values = grid.size - missing
+    groups = merge_alike(counts[:values], np.full(values, sigma**2), grid.widths[:values])
     ordered = int(groups.max()) + 1
-    return OneWay(grid, counts, sigma, np.append(groups, np.full(grid.size - values, ordered)), ordered, weights)
+    return OneWay(grid, counts, sigma, np.append(groups, np.full(missing, ordered)), ordered, weights)
+
+
+def _listed(grid: Grid, counts: FloatArray, sigma: float, totals: FloatArray, of_totals: float) -> OneWay:
+    """Put the categories together that noise cannot tell from none.
+
+    Their own sum has the noise of all of them. All records without those of the other categories, of which `of_totals`
+    is the noise of the former, has less where the rare ones are many; the two are weighed by their precision.
+    """
+    groups = group_rare(counts.sum(axis=1), sigma * float(np.sqrt(counts.shape[1])))
+    rare = groups == groups.max()
+    many, alone = int(rare.sum()), int((~rare).sum())
+    if many < 2:
+        return OneWay(grid, counts, sigma, groups, 0)
+    own, rest = counts[rare].sum(axis=0), totals - counts[~rare].sum(axis=0)
+    weight = many / (many + alone + of_totals)
+    moved = counts.copy()
+    moved[rare] += (np.maximum(own + weight * (rest - own), 0.0) - own) / many
+    return OneWay(grid, moved, sigma, groups, 0, rest_variance=sigma**2 * many * (1 - weight))

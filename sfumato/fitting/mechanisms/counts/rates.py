@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sfumato.fitting.tuning import TuningConstants
-from sfumato.trusted.arrays import BoolArray, FloatArray, IntArray
+from sfumato.trusted.arrays import BoolArray, FloatArray
 from sfumato.trusted.encoding.kinds import Kinds
 
 
@@ -78,15 +78,14 @@ def rates_of(seen: FloatArray, sigma: float, expected: FloatArray, possible: Boo
     return np.where(apart, np.maximum(seen, 0.0) / np.where(asked, factor * expected, 1.0), possible.astype(np.float64))
 
 
-def add_silent(rates: FloatArray, codes: IntArray) -> FloatArray:
-    """Rates of all kinds (regions x kinds), so that no code has none, and the silent kind has the least.
+def add_silent(rates: FloatArray, codes: FloatArray) -> FloatArray:
+    """Rates of all kinds (regions x kinds), so that no code has none, and a silent one that of a typical code.
 
     codes   how many there are of each kind but the silent one
     """
     typical = rates @ codes / max(float(codes.sum()), 1.0)
-    least = Tuning.least * np.where(typical > 0, typical, 1.0)[:, None]
-    raised = np.maximum(rates, least)
-    return np.column_stack((raised, least))
+    typical = np.where(typical > 0, typical, 1.0)[:, None]
+    return np.column_stack((np.maximum(rates, Tuning.least * typical), typical))
 
 
 def region_starts(ends: Sequence[int], held: FloatArray, most: int, last: int) -> list[int]:

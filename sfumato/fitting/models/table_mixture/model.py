@@ -10,6 +10,7 @@ all other columns are known: in predictions, and of the records of a sample if i
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,6 +67,11 @@ class Pieces:
             raise ValueError("noise and groups must be numbers from 0 on")
         if not (np.isfinite(self.theta).all() and (self.theta >= 0).all() and np.allclose(self.theta.sum(axis=1), 1)):
             raise ValueError("theta must be a distribution in every component")
+
+    @cached_property
+    def theta_of_groups(self) -> FloatArray:
+        """The probability of each group in every component: asked for once by every other column."""
+        return _by_group(self, self.theta)
 
     def density(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
         """The probability of each code in every component (rows x components); 0 outside the pieces."""
@@ -246,7 +252,7 @@ class TableMixture(Model):
 
     def pair(self, first: str, second: str) -> FloatArray:
         """The joint probability of two columns' groups."""
-        left, right = (_by_group(self.columns[name], self.columns[name].theta) for name in (first, second))
+        left, right = (self.columns[name].theta_of_groups for name in (first, second))
         return left.T @ (self.weights[:, None] * right)
 
     def dependence(self, first: str, second: str) -> float:
@@ -400,7 +406,8 @@ def _spread(count: int, rng: np.random.Generator) -> FloatArray:
 
 def _by_group(pieces: Pieces, values: FloatArray) -> FloatArray:
     """Values of the pieces (components x pieces) summed over each group."""
-    _, place = np.unique(pieces.groups, return_inverse=True)
-    summed = np.zeros((len(values), place.max() + 1))
-    np.add.at(summed.T, place, values.T)
+    order = np.argsort(pieces.groups, kind="stable")
+    groups = pieces.groups[order]
+    starts = np.flatnonzero(np.diff(groups, prepend=groups[0] - 1))
+    summed: FloatArray = np.add.reduceat(values[:, order], starts, axis=1)
     return summed
