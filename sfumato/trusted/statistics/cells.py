@@ -55,9 +55,10 @@ class Cells:
     @property
     def title(self) -> str:
         """See `Statistic`."""
-        names = [" by ".join(table) for table in self.tables]
+        columns = [dict.fromkeys(map(self.column_of, table)) for table in self.tables]
+        names = list(dict.fromkeys(map(" by ".join, columns)))  # several tables may be of the same columns
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        return f"counts in {len(names)} table{'s' * (len(names) > 1)}: {shown}"
+        return f"counts in {len(self.tables)} table{'s' * (len(self.tables) > 1)}: {shown}"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """Several statistics measured at once, in one pass over the records."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,8 +37,7 @@ class Stacked:
     @property
     def title(self) -> str:
         """See `Statistic`."""
-        titles = Counter(part.title for part in self.parts)
-        return "; ".join(f"{title}, in {times} resolutions" if times > 1 else title for title, times in titles.items())
+        return "; ".join(part.title for part in self.parts)
 
     @property
     def columns(self) -> tuple[str, ...]:
