@@ -2,6 +2,7 @@
 
 import datetime as dt
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 1 << 18
 _NEXT_TO_NOTHING = 1e-9
+_SUMMARISED = (0.05, 0.25, 0.5, 0.75, 0.95)  # shares of the records
 
 
 class Expectation(NamedTuple):
@@ -41,6 +43,18 @@ class Expectation(NamedTuple):
     mean: float | dt.date | dt.datetime
     low: float | dt.date | dt.datetime
     high: float | dt.date | dt.datetime
+
+
+class Summary(NamedTuple):
+    """One figure of a column: what it is, its value, and the ends of its 95 % interval, None where they are not known.
+
+    Of a column of dates the values are dates, and the standard deviation is a duration.
+    """
+
+    figure: str
+    value: Any
+    low: Any
+    high: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,6 +360,31 @@ class Release:
         numbers = self.fitted.estimate_mean(column, codes, source.given, self.modelling)
         return Expectation(*(_shown(codes, number) for number in numbers))
 
+    def summary(self, column: str, *, given: Mapping[str, Any] | None = None) -> list[Summary]:
+        """The mean, the standard deviation and quantiles of a column over a condition, with their 95 % intervals.
+
+        Over the records that have a value; see `mean` for what the intervals are. Raises `RequestError` for a column
+        without an order.
+
+        Example
+            >>> for figure, value, low, high in release.summary("age", given={"sex": "f"}):
+            ...     assert low <= value <= high
+        """
+        codes, source = self._codes(column), self.condition(given) if given else self
+        if not isinstance(codes, NumericCodec):
+            raise RequestError(f"the values of column {column!r} have no order; use marginal")
+        asked = (codes, source.given, self.modelling)
+        mean, spread = self.fitted.estimate_mean(column, *asked), self.fitted.estimate_spread(column, *asked)
+        quantiles = self.fitted.estimate_quantiles(column, _SUMMARISED, *asked)
+        return [
+            Summary("mean", *(_shown_or_none(codes, end) for end in mean)),
+            Summary("standard deviation", *(_shown_length(codes, end) for end in spread)),
+            *(
+                Summary(f"{share:.0%} quantile", *(_shown_or_none(codes, end) for end in ends))
+                for share, ends in zip(_SUMMARISED, quantiles, strict=True)
+            ),
+        ]
+
     def refit(
         self, *, components: int | None = None, steps: int | None = None, prior: float | None = None
     ) -> "Release":
@@ -471,4 +510,17 @@ def _shown(codes: Codes, number: float) -> float | dt.date | dt.datetime:
     if codes.dated:
         moment: dt.date | dt.datetime = codes.write(np.array([number]), np.array([False]))[0].as_py()
         return moment
+    return float(codes.in_units(np.array([number]))[0])
+
+
+def _shown_or_none(codes: Codes, number: float) -> Any:
+    return None if math.isnan(number) else _shown(codes, number)
+
+
+def _shown_length(codes: NumericCodec, number: float) -> Any:
+    """A distance between two values of the column."""
+    if math.isnan(number):
+        return None
+    if codes.dated:
+        return dt.timedelta(days=number) if codes.by_day else dt.timedelta(seconds=number)
     return float(codes.in_units(np.array([number]))[0])

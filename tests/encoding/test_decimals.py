@@ -87,6 +87,7 @@ MORE = {
 @pytest.mark.parametrize("column", (COLUMNS | MORE).values(), ids=COLUMNS | MORE)
 def test_all_steps_at_once_are_written_as_one_by_one(column):
     codes = codec(**column)
-    step = np.random.default_rng(0).integers(0, codes.steps, 5_000).astype(np.int32)
+    drawn = np.random.default_rng(0).integers(0, codes.steps, 5_000)
+    step = np.append(drawn, codes.steps_of(np.array(codes.standing_out))).astype(np.int32)
     written = codes.read(codes.decode(step, np.full(len(step), 0.5))).values
     assert np.array_equal(codes.numbers[step], written)

@@ -3,6 +3,7 @@
 A new kind of model is a folder with a subclass of `Model`, and one line: `register_model(...)`.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -18,6 +19,7 @@ from sfumato.trusted.encoding import Batch, Codes
 from sfumato.trusted.measurement import Measurement
 
 _PLAIN = (str, int, float, type(None))
+_STRIPS = 2_000  # of equal probability, by which a spread is found
 
 
 class Model(ABC):
@@ -64,6 +66,35 @@ class Model(ABC):
 
         `measured` is what the model was fitted to, for models that do not store the noise of their parameters.
         """
+
+    def estimate_spread(
+        self,
+        column: str,
+        codes: Codes,
+        given: Sequence[Condition],
+        measured: Sequence[Measurement],  # noqa: ARG002 - models that know more use them
+    ) -> tuple[float, float, float]:
+        """The standard deviation of a column given that conditions hold, and the ends of its 95 % interval.
+
+        The ends are NaN where a model cannot tell them.
+        """
+        middles = (np.arange(_STRIPS) + 0.5) / _STRIPS
+        return float(self.condition(given).quantile(column, middles, codes).std()), math.nan, math.nan
+
+    def estimate_quantiles(
+        self,
+        column: str,
+        shares: Sequence[float],
+        codes: Codes,
+        given: Sequence[Condition],
+        measured: Sequence[Measurement],  # noqa: ARG002 - models that know more use them
+    ) -> list[tuple[float, float, float]]:
+        """The number at or below which each share of the records lies, and the ends of its 95 % interval.
+
+        The ends are NaN where a model cannot tell them.
+        """
+        numbers = self.condition(given).quantile(column, np.array(shares), codes)
+        return [(float(number), math.nan, math.nan) for number in numbers]
 
     @abstractmethod
     def cdf(self, column: str, numbers: FloatArray, codes: Codes) -> FloatArray:

@@ -401,12 +401,7 @@ class NumericCodec:
     @property
     def numbers(self) -> FloatArray:
         """The number that each step is written as; its middle, where the roundest is another code's."""
-        steps = np.arange(self.steps, dtype=np.int32)
-        ends = self.ends(np.arange(self.steps + 1))
-        if self.exact:
-            return ends[:-1]
-        number = roundest_of_steps(ends, self.chain)
-        return np.where(self._of_numbers(number.copy()) == steps, number, (ends[:-1] + ends[1:]) / 2)
+        return _numbers_of(self)
 
     def width(self, codes: CodeArray) -> FloatArray:
         """See `Codes`."""
@@ -442,6 +437,17 @@ def _ends_of(scale: NumericCodec) -> FloatArray:
     alone = np.array(scale.standing_out)  # each is a step of its own
     added = np.setdiff1d(np.concatenate((alone, alone + 1)), ends)
     return np.insert(ends, np.searchsorted(ends, added), added)
+
+
+@lru_cache(maxsize=_TABLES)
+def _numbers_of(scale: NumericCodec) -> FloatArray:
+    """See `NumericCodec.numbers`."""
+    steps, ends = np.arange(scale.steps, dtype=np.int32), scale.ends(np.arange(scale.steps + 1))
+    if scale.exact:
+        return ends[:-1]
+    number = roundest_of_steps(ends, scale.chain)
+    own = scale._of_numbers(number.copy()) == steps  # not an atom, which has a code of its own
+    return np.where(own, number, (ends[:-1] + ends[1:]) / 2)
 
 
 def _whole_ends(scale: NumericCodec) -> FloatArray:

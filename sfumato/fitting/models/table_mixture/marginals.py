@@ -52,6 +52,12 @@ def _ends(codes: NumericCodec, pieces: "Pieces", place: IntArray) -> tuple[pa.Ar
 
 def piece_values(column: str, codes: Codes, pieces: "Pieces") -> tuple[FloatArray, NDArray[np.bool_]]:
     """The mean value of each piece, and whether it has one."""
+    value, _, known = piece_moments(column, codes, pieces)
+    return value, known
+
+
+def piece_moments(column: str, codes: Codes, pieces: "Pieces") -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+    """The mean value of each piece, the mean of its square, and whether it has any."""
     if isinstance(codes, NumericCodec):
         table = np.concatenate((codes.numbers, codes.atoms, [np.nan] * codes.nullable))
     else:
@@ -60,24 +66,39 @@ def piece_values(column: str, codes: Codes, pieces: "Pieces") -> tuple[FloatArra
             raise RequestError(f"the values of column {column!r} are no numbers and have no mean; use marginal")
         table = np.array([float(number) for number in numbers] + [np.nan] * (codes.missing is not None))
     weight = 1.0 if pieces.weights is None else np.diff(pieces.weights.up_to)
-    up_to = np.append(0.0, np.cumsum(weight * np.nan_to_num(table)))
-    value = (up_to[pieces.stops] - up_to[pieces.starts]) / pieces.weigh(pieces.starts, pieces.stops)
-    return value, ~np.isnan(table[pieces.starts])
+    known, middle = ~np.isnan(table[pieces.starts]), float(np.nanmean(table))
+    away = np.nan_to_num(table - middle)  # squares of numbers far from 0 would lose their digits
+    first, second = (_mean_of_pieces(weight * away**power, pieces) for power in (1, 2))
+    return first + middle, second + 2 * middle * first + middle**2, known
+
+
+def _mean_of_pieces(weighted: FloatArray, pieces: "Pieces") -> FloatArray:
+    up_to = np.append(0.0, np.cumsum(weighted))
+    means: FloatArray = (up_to[pieces.stops] - up_to[pieces.starts]) / pieces.weigh(pieces.starts, pieces.stops)
+    return means
 
 
 def pieces_up_to(codes: NumericCodec, pieces: "Pieces", share: FloatArray, numbers: FloatArray) -> FloatArray:
     """The probability at or below each number, of a column whose pieces have these shares.
 
-    Among the records that have a value. A step counts as the value that it is written as.
+    Among the records that have a value.
     """
-    known = pieces.starts < codes.steps + len(codes.atoms)
-    if share[known].sum() <= 0:
+    known = np.where(pieces.starts < codes.steps + len(codes.atoms), share, 0.0)
+    if known.sum() <= 0:
         raise RequestError("no record has a value of this column under this condition; ask for a wider one")
-    starts, stops, share = pieces.starts[known], pieces.stops[known], share[known] / share[known].sum()
+    up_to: FloatArray = shares_up_to(codes, pieces, numbers) @ (known / known.sum())
+    return up_to
+
+
+def shares_up_to(codes: NumericCodec, pieces: "Pieces", numbers: FloatArray) -> FloatArray:
+    """How much of each piece lies at or below each number (numbers x pieces).
+
+    A step counts as the value that it is written as.
+    """
     step = codes.steps_of(np.floor(numbers) if codes.whole else numbers)
     below = step + (codes.read(codes.decode(step, np.full(len(step), 0.5))).values <= numbers)
     atoms_below = codes.steps + np.searchsorted(codes.atoms, numbers, side="right")
-    reached = np.where(starts < codes.steps, below[:, None], atoms_below[:, None])
-    before = pieces.weigh(starts, np.clip(reached, starts, stops))
-    up_to: FloatArray = before / pieces.weigh(starts, stops) @ share
-    return up_to
+    reached = np.where(pieces.starts < codes.steps, below[:, None], atoms_below[:, None])
+    return pieces.weigh(pieces.starts, np.clip(reached, pieces.starts, pieces.stops)) / pieces.weigh(
+        pieces.starts, pieces.stops
+    )

@@ -1,61 +1,135 @@
-"""The mean of a column over a condition, with an interval for what the release blurs."""
+"""Mean, spread and quantiles of a column over a condition, with intervals for what the release blurs."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from sfumato.errors import RequestError
 from sfumato.fitting.conditions import Condition
-from sfumato.fitting.models.table_mixture.marginals import piece_values
-from sfumato.fitting.models.table_mixture.model import TableMixture
+from sfumato.fitting.models.table_mixture.marginals import piece_moments, shares_up_to
+from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
 from sfumato.trusted.arrays import BoolArray, FloatArray, IntArray
-from sfumato.trusted.encoding import Codes
+from sfumato.trusted.encoding import Codes, NumericCodec
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.statistics import Cells
 
+_LEAST_SHARE = 1e-9  # the quantile at 0 is the least value that occurs
 _BAND = 1.96  # standard deviations to either side of a 95 % interval
 _UNSEEN = 0.01  # of its noise below which the probability of a piece counts as nothing
-_FIRST_UNSEEN, _FURTHER = 1.5, 0.7  # of its noise that the first piece adds in which nothing was seen, and each further
-# one as a share of the one before: values grow rarer. Chosen for 95 % of the means that `experiments.means` lists
+_BEYOND, _FALLING = 1.25, 0.8  # of its noise that a piece adds that lies beyond all in which something was seen, and
+# the power by which that falls with the distance: values grow rarer. Chosen for the means of `experiments.means`
 
 
-def estimate_mean(
-    fitted: TableMixture, column: str, codes: Codes, given: Sequence[Condition], measured: Sequence[Measurement]
-) -> tuple[float, float, float]:
-    """The mean of a column over a condition, over the records that have a value.
+Interval = tuple[float, float, float]
+"""An estimate, and the ends of its 95 % interval."""
 
-    The interval is that of the tables behind the answer: each conditioned column together with the asked one was
-    counted in some table, and adding up its noisy cells gives the mean with a known variance. How values lie inside
+
+@dataclass(frozen=True, eq=False)
+class GivenColumn:
+    """A column over a condition, over the records that have a value; what answers about it are made of.
+
+    The interval of an answer is that of the tables behind it: each conditioned column together with the asked one was
+    counted in some table, and adding up its noisy cells gives the answer with a known variance. How values lie inside
     such a cell follows from the finest table of the column, whose noise is added, and so is what cells are too wide to
     show (see `_Table.blur`). Where no table holds both columns, the interval is the whole range.
     """
-    model = fitted.condition(given)
-    pieces, share = model.columns[column], model.marginal(column)
-    value, known = piece_values(column, codes, pieces)
-    if share[known].sum() <= 0:
-        raise RequestError(f"no record has a value of column {column!r} under this condition; ask for a wider one")
-    share = np.where(known, share, 0.0) / share[known].sum()
-    mean = float(share @ value)
-    seen = known & (share >= _UNSEEN * pieces.noise)
-    answer = _Answer(fitted, column, pieces.starts, share, value - mean, seen, _counting(value, seen), model.size)
-    deviation = _deviation(answer, measured, [condition for condition in given if condition.column != column])
-    low, high = float(value[known].min()), float(value[known].max())
-    if deviation is not None:
-        low, high = max(low, mean - _BAND * deviation), min(high, mean + _BAND * deviation)
-    return mean, low, high
+
+    fitted: TableMixture
+    column: str
+    codes: Codes
+    given: Sequence[Condition]
+    measured: Sequence[Measurement]
+
+    def __post_init__(self) -> None:
+        if self._probability[self._known].sum() <= 0:
+            raise RequestError(
+                f"no record has a value of column {self.column!r} under this condition; ask for a wider one"
+            )
+
+    @cached_property
+    def model(self) -> TableMixture:
+        """Given the condition."""
+        return self.fitted.condition(self.given)
+
+    @property
+    def pieces(self) -> Pieces:
+        """Of the column."""
+        return self.model.columns[self.column]
+
+    @cached_property
+    def _probability(self) -> FloatArray:
+        return self.model.marginal(self.column)
+
+    @cached_property
+    def _moments(self) -> tuple[FloatArray, FloatArray, BoolArray]:
+        return piece_moments(self.column, self.codes, self.pieces)
+
+    @property
+    def _known(self) -> BoolArray:
+        return self._moments[2]
+
+    @cached_property
+    def share(self) -> FloatArray:
+        """The probability of each piece, among the records that have a value."""
+        known: FloatArray = np.where(self._known, self._probability, 0.0)
+        share: FloatArray = known / known.sum()
+        return share
+
+    def mean(self) -> Interval:
+        """The mean."""
+        value, _, known = self._moments
+        low, high = float(value[known].min()), float(value[known].max())
+        mean, reach = float(self.share @ value), self._reach(value)
+        return mean, max(low, mean - reach), min(high, mean + reach)
+
+    def spread(self) -> Interval:
+        """The standard deviation."""
+        value, square, known = self._moments
+        mean = float(self.share @ value)
+        away = square - 2 * mean * value + mean**2
+        variance, reach = max(float(self.share @ away), 0.0), self._reach(away)
+        most = float(value[known].max() - value[known].min()) / 2
+        low, high = (math.sqrt(max(variance + side * reach, 0.0)) if reach < math.inf else None for side in (-1, 1))
+        spread = math.sqrt(variance)
+        return spread, low or 0.0, max(spread, most if high is None else min(high, most))
+
+    def quantile(self, share: float) -> Interval:
+        """The number at or below which a share of the records lies."""
+        codes = self.codes
+        if not isinstance(codes, NumericCodec):
+            raise RequestError(f"the values of column {self.column!r} have no order; use marginal")
+        (number,) = self.model.quantile(self.column, np.array([share]), codes)
+        reach = self._reach(shares_up_to(codes, self.pieces, np.array([number]))[0])
+        ends = np.clip([share - min(reach, 1.0), share + min(reach, 1.0)], _LEAST_SHARE, 1.0)
+        low, high = self.model.quantile(self.column, ends, codes)
+        return float(number), float(low), float(high)
+
+    def _reach(self, each: FloatArray) -> float:
+        """Half of the interval of the mean of something that each piece has; infinite where no table is behind it."""
+        value, _, known = self._moments
+        seen = known & (self.share >= _UNSEEN * self.pieces.noise)
+        away = np.where(known, each - float(self.share @ each), 0.0)
+        answer = _Answer(
+            *(self.fitted, self.column, self.pieces.starts, self.share, away),
+            *(seen, _counting(value, float(self.share @ value), seen), self.model.size),
+        )
+        others = [condition for condition in self.given if condition.column != self.column]
+        deviation = _deviation(answer, self.measured, others)
+        return math.inf if deviation is None else _BAND * deviation
 
 
-def _counting(value: FloatArray, seen: BoolArray) -> FloatArray:
+def _counting(value: FloatArray, mean: float, seen: BoolArray) -> FloatArray:
     """How much of its noise each piece adds: all of it between those that hold something, less and less beyond them."""
-    place = np.argsort(np.argsort(value, kind="stable"), kind="stable")
     if not seen.any():
         return np.ones(len(value))
-    first, last = place[seen].min(), place[seen].max()
-    beyond = np.maximum(np.maximum(first - place, place - last), 0)
-    return np.where(beyond > 0, _FIRST_UNSEEN * _FURTHER ** np.maximum(beyond - 1.0, 0.0), 1.0)
+    low, high = float(value[seen].min()), float(value[seen].max())
+    reached = np.where(value > high, high - mean, mean - low) / np.maximum(np.abs(value - mean), 1e-300)
+    falling: FloatArray = _BEYOND * np.power(np.clip(reached, 0.0, 1.0), _FALLING)
+    return np.where((value > high) | (value < low), falling, 1.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,9 @@ from sfumato.fitting.models.table_mixture.marginals import marginal_table, piece
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
 from sfumato.trusted.measurement import Measurement
+
+if TYPE_CHECKING:
+    from sfumato.fitting.models.table_mixture.means import GivenColumn
 
 Runs = Sequence[tuple[int, int]]
 
@@ -274,9 +277,32 @@ class TableMixture(Model):
         self, column: str, codes: Codes, given: Sequence[Condition], measured: Sequence[Measurement]
     ) -> tuple[float, float, float]:
         """See `Model`."""
-        from sfumato.fitting.models.table_mixture.means import estimate_mean
+        return self._given(column, codes, given, measured).mean()
 
-        return estimate_mean(self, column, codes, given, measured)
+    def estimate_spread(
+        self, column: str, codes: Codes, given: Sequence[Condition], measured: Sequence[Measurement]
+    ) -> tuple[float, float, float]:
+        """See `Model`."""
+        return self._given(column, codes, given, measured).spread()
+
+    def estimate_quantiles(
+        self,
+        column: str,
+        shares: Sequence[float],
+        codes: Codes,
+        given: Sequence[Condition],
+        measured: Sequence[Measurement],
+    ) -> list[tuple[float, float, float]]:
+        """See `Model`."""
+        asked = self._given(column, codes, given, measured)
+        return [asked.quantile(share) for share in shares]
+
+    def _given(
+        self, column: str, codes: Codes, given: Sequence[Condition], measured: Sequence[Measurement]
+    ) -> "GivenColumn":
+        from sfumato.fitting.models.table_mixture.means import GivenColumn
+
+        return GivenColumn(self, column, codes, given, measured)
 
     def describe(self, column: str, codes: Codes) -> pa.Table:
         """See `Model`."""
