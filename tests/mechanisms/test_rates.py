@@ -59,7 +59,8 @@ def test_regions_hold_about_the_same():
 
 
 def test_a_tail_ends_where_more_than_noise_was_seen():
-    assert unseen_tail(np.array([1.0, -1.0, 0.5, 50.0, 90.0]), 1.0) == 3
-    assert unseen_tail(np.array([3.5, 0.0, 0.0]), 1.0) == 0  # alone
-    assert unseen_tail(np.array([1.0, 1.4, 1.4, 1.4]), 1.0) == 2  # together
-    assert unseen_tail(np.zeros(4), 1.0) == 4
+    assert unseen_tail(np.array([1.0, -1.0, 0.5, 50.0, 90.0]), 1.0, 1e6) == 3
+    assert unseen_tail(np.array([3.5, 0.0, 0.0]), 1.0, 1e6) == 0  # alone
+    assert unseen_tail(np.array([1.0, 1.4, 1.4, 1.4]), 1.0, 1e6) == 2  # together
+    assert unseen_tail(np.zeros(4), 1.0, 1e6) == 4
+    assert unseen_tail(np.array([1.0, 1.0, 1.4]), 1.0, 150.0) == 1  # more than a hundredth of all

@@ -20,6 +20,7 @@ class Tuning(TuningConstants, group="counts.assembly"):
 
     seen = 2.0  # deviations of their noise that the cells of a tail must hold together to count
     seen_alone = 3.0  # that one of them must hold
+    most_unseen = 0.01  # share of the records that cells hold at most that do not count, whatever the noise
     least_share = 1e-4  # of its probability that any cell keeps: nothing that the schema allows is ever excluded
     least_left = 0.5  # of a component that the other cells must hold
 
@@ -60,7 +61,8 @@ def _without_unseen_tails(theta: FloatArray, column: OneWay) -> FloatArray:
     """
     ordered = column.groups < column.ordered
     counts, sigma = column.counts.sum(axis=1)[ordered], column.sigma * np.sqrt(column.counts.shape[1])
-    below, above = unseen_tail(counts, sigma), unseen_tail(counts[::-1], sigma)
+    size = float(counts.sum())
+    below, above = unseen_tail(counts, sigma, size), unseen_tail(counts[::-1], sigma, size)
     if below + above >= len(counts):
         return theta
     share = np.ones(len(ordered))
@@ -70,10 +72,14 @@ def _without_unseen_tails(theta: FloatArray, column: OneWay) -> FloatArray:
     return np.where(left > Tuning.least_left, kept / np.maximum(left, Tuning.least_left), theta)
 
 
-def unseen_tail(counts: FloatArray, sigma: float) -> int:
-    """How many cells from the first on hold nothing that their noise does not explain, alone or with those before."""
-    together = Tuning.seen * sigma * np.sqrt(np.arange(1, len(counts) + 1))
-    seen = (np.cumsum(counts) >= together) | (counts >= Tuning.seen_alone * sigma)
+def unseen_tail(counts: FloatArray, sigma: float, size: float) -> int:
+    """How many cells from the first on hold nothing that their noise does not explain, alone or with those before.
+
+    And no more than a small share of all records.
+    """
+    most = max(Tuning.most_unseen * size, 0.0)
+    together = np.minimum(Tuning.seen * sigma * np.sqrt(np.arange(1, len(counts) + 1)), most)
+    seen = (np.cumsum(counts) > together) | (counts > min(Tuning.seen_alone * sigma, most))
     return int(np.argmax(np.append(seen, True)))
 
 

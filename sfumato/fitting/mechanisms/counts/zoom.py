@@ -55,6 +55,7 @@ class Tuning(TuningConstants, group="counts.zoom"):
     heap_share = 0.002  # of the records that a heap holds at least
     tail = 0.01  # share of the records that a tail holds at most
     tail_sure = 1.5  # noise deviations that it may hold as well
+    most_tail = 0.03  # share that it holds whatever the noise
     tail_growth = 1.5  # of the distances from the middle at which cells of a tail begin
     regions = 8  # of a column, in each of which kinds are counted
 
@@ -284,7 +285,8 @@ def _growing(first: float, last: float) -> FloatArray:
 
 def _tail_length(held: FloatArray, sigma: float, size: float) -> int:
     """How many cells from the first on hold no more than a tail together, as far as noise can tell."""
-    most = np.maximum(Tuning.tail * size, Tuning.tail_sure * sigma * np.sqrt(np.arange(1, len(held) + 1)))
+    noise = Tuning.tail_sure * sigma * np.sqrt(np.arange(1, len(held) + 1))
+    most = np.clip(noise, Tuning.tail * size, Tuning.most_tail * size)
     return int(np.argmax(np.append(np.cumsum(held) > most, True)))
 
 
