@@ -9,8 +9,8 @@ import pytest
 import sfumato
 from sfumato.artefact.verify import verify
 from sfumato.errors import BundleError
+from sfumato.fitting.mechanisms.counts.cutting import begin_light_runs
 from sfumato.fitting.mechanisms.counts.plan import geometry_of
-from sfumato.fitting.mechanisms.counts.zoom import begin_light_runs
 from sfumato.fitting.mechanisms.tables.plan import plan_tables
 from sfumato.fitting.mechanisms.tables.release import refit_tables
 from sfumato.trusted.adjacency import Adjacency

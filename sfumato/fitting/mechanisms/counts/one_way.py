@@ -8,10 +8,11 @@ import numpy as np
 
 from sfumato.fitting.mechanisms.counts.classes import Classes
 from sfumato.fitting.mechanisms.counts.estimation import class_totals, distributions, inside_groups
+from sfumato.fitting.mechanisms.counts.looks import kind_axis
 from sfumato.fitting.mechanisms.counts.merging import group_rare, merge_alike, sum_groups
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.counts.weights import weights_of
-from sfumato.fitting.mechanisms.counts.zoom import Shape, kind_axis
+from sfumato.fitting.mechanisms.counts.zoom import Shape
 from sfumato.fitting.models.table_mixture.code_weights import CodeWeights
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency

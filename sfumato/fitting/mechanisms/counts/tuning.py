@@ -1,5 +1,18 @@
 """The constants of all modules here, which a bundle stores."""
 
-from sfumato.fitting.mechanisms.counts import assembly, grids, merging, one_way, pairs, plan, rates, zoom
+from sfumato.fitting.mechanisms.counts import (
+    assembly,
+    cutting,
+    grids,
+    looks,
+    merging,
+    one_way,
+    pairs,
+    plan,
+    rates,
+    zoom,
+)
 
-COUNTS_TUNING = tuple(module.Tuning for module in (plan, grids, merging, assembly, one_way, pairs, rates, zoom))
+COUNTS_TUNING = tuple(
+    module.Tuning for module in (plan, grids, merging, assembly, one_way, pairs, rates, looks, cutting, zoom)
+)
