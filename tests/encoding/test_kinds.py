@@ -59,6 +59,14 @@ def test_values_that_stand_out_are_silent():
     assert kinds.of_code[codes.code_of(100.0)] < kinds.size - 1
 
 
+def test_so_are_whole_numbers_that_do():
+    codes = codec(type="integer", bounds=[0, 500], atoms=[96])
+    kinds = kinds_of(codes)
+    assert [kinds.of_code[codes.code_of(value)] == kinds.size - 1 for value in (0, 500, 96, 100)] == [True] * 3 + [
+        False
+    ]
+
+
 def test_days_have_a_weekday_and_a_place_in_their_month():
     codes = codec(type="date", bounds=["1960-01-01", "2030-12-31"])
     kinds = kinds_of(codes)
