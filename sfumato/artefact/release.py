@@ -373,9 +373,7 @@ class Release:
         codes, source = self._codes(column), self.condition(given) if given else self
         if not isinstance(codes, NumericCodec):
             raise RequestError(f"the values of column {column!r} have no order; use marginal")
-        asked = (codes, source.given, self.modelling)
-        mean, spread = self.fitted.estimate_mean(column, *asked), self.fitted.estimate_spread(column, *asked)
-        quantiles = self.fitted.estimate_quantiles(column, _SUMMARISED, *asked)
+        mean, spread, *quantiles = self.fitted.summarise(column, _SUMMARISED, codes, source.given, self.modelling)
         return [
             Summary("mean", *(_shown_or_none(codes, end) for end in mean)),
             Summary("standard deviation", *(_shown_length(codes, end) for end in spread)),

@@ -67,34 +67,25 @@ class Model(ABC):
         `measured` is what the model was fitted to, for models that do not store the noise of their parameters.
         """
 
-    def estimate_spread(
-        self,
-        column: str,
-        codes: Codes,
-        given: Sequence[Condition],
-        measured: Sequence[Measurement],  # noqa: ARG002 - models that know more use them
-    ) -> tuple[float, float, float]:
-        """The standard deviation of a column given that conditions hold, and the ends of its 95 % interval.
-
-        The ends are NaN where a model cannot tell them.
-        """
-        middles = (np.arange(_STRIPS) + 0.5) / _STRIPS
-        return float(self.condition(given).quantile(column, middles, codes).std()), math.nan, math.nan
-
-    def estimate_quantiles(
+    def summarise(
         self,
         column: str,
         shares: Sequence[float],
         codes: Codes,
         given: Sequence[Condition],
-        measured: Sequence[Measurement],  # noqa: ARG002 - models that know more use them
+        measured: Sequence[Measurement],
     ) -> list[tuple[float, float, float]]:
-        """The number at or below which each share of the records lies, and the ends of its 95 % interval.
+        """Mean, standard deviation and the quantiles at some shares, given that conditions hold.
 
-        The ends are NaN where a model cannot tell them.
+        Each with the ends of its 95 % interval, which are NaN where a model cannot tell them.
         """
-        numbers = self.condition(given).quantile(column, np.array(shares), codes)
-        return [(float(number), math.nan, math.nan) for number in numbers]
+        law, middles = self.condition(given), (np.arange(_STRIPS) + 0.5) / _STRIPS
+        spread = float(law.quantile(column, middles, codes).std())
+        numbers = [spread, *law.quantile(column, np.array(shares), codes).tolist()]
+        return [
+            self.estimate_mean(column, codes, given, measured),
+            *((number, math.nan, math.nan) for number in numbers),
+        ]
 
     @abstractmethod
     def cdf(self, column: str, numbers: FloatArray, codes: Codes) -> FloatArray:

@@ -279,13 +279,7 @@ class TableMixture(Model):
         """See `Model`."""
         return self._given(column, codes, given, measured).mean()
 
-    def estimate_spread(
-        self, column: str, codes: Codes, given: Sequence[Condition], measured: Sequence[Measurement]
-    ) -> tuple[float, float, float]:
-        """See `Model`."""
-        return self._given(column, codes, given, measured).spread()
-
-    def estimate_quantiles(
+    def summarise(
         self,
         column: str,
         shares: Sequence[float],
@@ -295,7 +289,7 @@ class TableMixture(Model):
     ) -> list[tuple[float, float, float]]:
         """See `Model`."""
         asked = self._given(column, codes, given, measured)
-        return [asked.quantile(share) for share in shares]
+        return [asked.mean(), asked.spread(), *map(asked.quantile, shares)]
 
     def _given(
         self, column: str, codes: Codes, given: Sequence[Condition], measured: Sequence[Measurement]
