@@ -119,7 +119,8 @@ def _read(value: Any, own: Any, name: str) -> Any:
         raise BundleError(f"the plan's constant {name} is not an integer")
     _number(value, name)
     near = abs(own) / _MOST_CHANGED <= abs(value) <= abs(own) * _MOST_CHANGED and value * own >= 0
-    if not near:
+    fraction = 0 < own < 1
+    if not near or (fraction and value >= 1):  # a share, a power below 1, a chance
         raise BundleError(
             f"the plan's constant {name} is {value}, too far from this version's {own} to be replayed here"
         )

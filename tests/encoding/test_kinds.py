@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato.trusted.encoding import codes_of
 from sfumato.trusted.encoding.decimals import size_of
-from sfumato.trusted.encoding.kinds import kinds_of
+from sfumato.trusted.encoding.kinds import count_kinds, kinds_of
 from sfumato.trusted.schema import Schema
 
 COLUMNS = {
@@ -88,6 +88,21 @@ def test_moments_have_a_weekday_and_a_round_hour():
     for text, level in (("04T00:00:00", 4), ("04T07:00:00", 3), ("04T07:31:00", 2), ("05T07:31:05", 1)):
         moment = dt.datetime.fromisoformat(f"2020-01-{text}")
         assert kinds.of_code[codes.code_of(moment)] == moment.weekday() + 7 * level
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        *COLUMNS.values(),
+        {"type": "date", "bounds": ["2020-01-01", "2020-12-31"]},
+        {"type": "datetime", "bounds": ["2020-01-01T00:00:00", "2030-01-01T00:00:00"]},
+        {"type": "datetime", "bounds": ["2020-01-01T00:00:00", "2020-01-01T00:00:00"]},
+        {"type": "integer", "bounds": [7, 7]},
+        {"type": "number", "bounds": [0, 9], "decimals": 2},
+    ],
+)
+def test_kinds_are_counted_without_looking_at_codes(column):
+    assert count_kinds(codec(**column)) == kinds_of(codec(**column)).size
 
 
 def test_a_kind_depends_on_no_other_value():

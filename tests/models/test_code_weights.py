@@ -94,6 +94,8 @@ def test_they_are_stored_with_the_model():
         {"starts": [0]},
         {"rates": [[0.0] * KINDS.size] * 2},
         {"rates": [[1.0]] * 2},
+        {"rates": [[1e300] * KINDS.size] * 2},
+        {"rates": [[1.0] * (KINDS.size - 1) + [1e20]] * 2},
         {"rates": [[float("nan")] * KINDS.size] * 2},
         {"more": 1},
     ],

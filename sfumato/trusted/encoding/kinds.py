@@ -52,17 +52,24 @@ def kinds_of(codes: NumericCodec) -> Kinds:
     """The kinds of a column's codes. One byte for each code, so that only some are kept."""
     units = _units(codes)
     number = codes.numbers
-    if codes.dated and units:
+    if codes.by_day:
+        kind, levels = _weekday(number) + _WEEK * _place_in_month(number), (0,) * (3 * _WEEK)
+    elif codes.dated:
         kind = _weekday(np.floor(number / _DAY)) + _WEEK * _levels(number, units)
         levels = tuple(np.repeat(range(len(units) + 1), _WEEK).tolist())
-    elif codes.dated:
-        kind, levels = _weekday(number) + _WEEK * _place_in_month(number), (0,) * (3 * _WEEK)
     else:
         kind, levels = _levels(number, units), tuple(range(len(units) + 1))
     of_code = np.full(codes.size, len(levels), dtype=np.uint8)
     of_code[: codes.steps] = kind
     of_code[codes.steps_of(np.array(codes.standing_out))] = len(levels)
     return Kinds(of_code, levels, units)
+
+
+def count_kinds(codes: NumericCodec) -> int:
+    """How many kinds a column's codes have, the silent one included."""
+    if codes.by_day:
+        return 3 * _WEEK + 1
+    return (_WEEK if codes.dated else 1) * (len(_units(codes)) + 1) + 1
 
 
 def _units(codes: NumericCodec) -> tuple[Unit, ...]:

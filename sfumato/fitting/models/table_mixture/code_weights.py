@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Codes, NumericCodec
-from sfumato.trusted.encoding.kinds import kinds_of
+from sfumato.trusted.encoding.kinds import count_kinds, kinds_of
 
 _KEPT = 32
+_LARGEST, _FURTHEST_APART = 1e50, 1e15
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +34,21 @@ class CodeWeights:
         rising = len(self.starts) > 0 and self.starts[0] == 0 and (np.diff(self.starts) > 0).all()
         if not rising or self.starts[-1] >= self.codes.size:
             raise ValueError("the regions of a column must begin with its first code and rise")
-        if self.rates.shape != (len(self.starts), kinds_of(self.codes).size):
+        if self.rates.shape != (len(self.starts), count_kinds(self.codes)):
             raise ValueError("the weights of a column need a number for each region and kind")
-        if not (np.isfinite(self.rates) & (self.rates > 0)).all():
-            raise ValueError("the weights of a column must be numbers above 0")
+        least, most = self.rates.min(), self.rates.max()
+        if not 1 / _LARGEST < least <= most < _LARGEST or most > _FURTHEST_APART * least:
+            raise ValueError("the weights of a column must be numbers above 0, and not too far apart")
 
     def of(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
         """The weight of each code."""
         region = np.searchsorted(self.starts, codes, side="right") - 1
         weight: FloatArray = self.rates[region, kinds_of(self.codes).of_code[codes]]
+        return weight
+
+    def between(self, starts: IntArray, stops: IntArray) -> FloatArray:
+        """The weight of runs of codes; never 0, though a sum of many may lose a small one."""
+        weight: FloatArray = np.maximum(self.up_to[stops] - self.up_to[starts], self.rates.min() * (stops - starts))
         return weight
 
     @property

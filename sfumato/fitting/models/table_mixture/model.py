@@ -87,7 +87,7 @@ class Pieces:
         """The weight of runs of codes."""
         if self.weights is None:
             return (stops - starts).astype(np.float64)
-        return self.weights.up_to[stops] - self.weights.up_to[starts]
+        return self.weights.between(starts, stops)
 
     def draw(self, piece: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
         """A code of each of these pieces."""
