@@ -107,14 +107,22 @@ def test_stored_constants_count_within_their_block():
 
 
 def test_constants_come_back_in_their_types():
-    read = read_constants({"tests": {"steps": 70, "rate": 1, "periods": [2.0, 0.5], "gone": [1, 2]}}, [Tuning])
-    assert read == {"tests": {"steps": 70, "rate": 1.0, "periods": (2.0, 0.5), "gone": (1, 2)}}
+    read = read_constants({"tests": {"steps": 70, "rate": 0.25, "periods": [2, 0.5], "gone": [1, 2]}}, [Tuning])
+    assert read == {"tests": {"steps": 70, "rate": 0.25, "periods": (2.0, 0.5), "gone": (1, 2)}}
     assert current_constants([Tuning]) == {"tests": {"steps": 100, "rate": 0.5, "periods": [1.0, 0.25]}}
 
 
 @pytest.mark.parametrize(
     "values",
-    [{"steps": 10**9}, {"steps": 70.0}, {"rate": -0.5}, {"rate": "x"}, {"rate": float("nan")}, {"periods": [1.0]}],
+    [
+        {"steps": 10**9},
+        {"steps": 70.0},
+        {"rate": -0.5},
+        {"rate": 1.0},
+        {"rate": "x"},
+        {"rate": float("nan")},
+        {"periods": [1.0]},
+    ],
     ids=str,
 )
 def test_constants_far_from_ours_are_refused(values):
