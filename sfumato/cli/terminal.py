@@ -145,7 +145,7 @@ def print_column_checks(found: "Sequence[ColumnCheck]") -> None:
         for hint in one.hints:
             say(f"    {hint}")
     rest = len(found) - len(strange)
-    say(f"{rest} of {len(found)} columns are as the schema says.")
+    say(f"{rest} of {len(found)} columns {'is' if rest == 1 else 'are'} as the schema says.")
 
 
 def print_evaluation(result: "Evaluation") -> None:
