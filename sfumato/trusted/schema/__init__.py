@@ -1,8 +1,7 @@
 """The public description of a private table: columns, types, bounds, unit of privacy."""
 
-from sfumato.trusted.schema.schema import (
+from sfumato.trusted.schema.columns import (
     MOST_COLUMNS,
-    STORED_TYPE,
     BooleanColumn,
     CategoryColumn,
     Column,
@@ -10,11 +9,10 @@ from sfumato.trusted.schema.schema import (
     DatetimeColumn,
     IntegerColumn,
     NumberColumn,
-    Schema,
-    Unit,
     is_unknown,
     text_of,
 )
+from sfumato.trusted.schema.schema import STORED_TYPE, Schema, Unit
 from sfumato.trusted.schema.text import TextFormat
 from sfumato.trusted.schema.unknown import DISCOVER, ESTIMATE, OTHER, Unknown
 
