@@ -6,12 +6,12 @@ the line, the key and the cure.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from sfumato.errors import SchemaError
 from sfumato.trusted.schema.columns import (
@@ -40,6 +40,13 @@ def _fits(stored: str, column: Column) -> bool:
         listed = column.listed if isinstance(column, CategoryColumn | BooleanColumn) else ()
         return column.type in ("integer", "number") or (listed != () and not any(isinstance(v, str) for v in listed))
     return isinstance(column, CategoryColumn | BooleanColumn) and column.listed != ()
+
+
+Runs = tuple[tuple[int, int], ...]
+"""Codes of a column, as runs of (start, stop) that go up."""
+
+Combination = Mapping[str, Runs]
+"""Some codes of some columns: the records that have one of them in each of these columns."""
 
 
 class Unit(Part):
@@ -74,6 +81,8 @@ class Schema(Part):
         "ordered category, enum, or the time zone of moments as `zone Europe/Berlin`",
     )
     text: TextFormat = Field(default=TextFormat(), description="how text is written in the files")
+    _forbidden: tuple[Combination, ...] = PrivateAttr(default=())
+    _functions: tuple[tuple[str, str], ...] = PrivateAttr(default=())
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
@@ -133,6 +142,22 @@ class Schema(Part):
             name: text for column in self.columns if (text := self.types.get(column.name)) for name in column.names
         }
         return {**of_runs, **{name: text for name, text in self.types.items() if name in self.by_name}}
+
+    @property
+    def forbidden(self) -> tuple[Combination, ...]:
+        """Combinations of codes that no record of a sample may have."""
+        return self._forbidden
+
+    @property
+    def functions(self) -> tuple[tuple[str, str], ...]:
+        """Pairs (child, parent): the child is a function of the parent that the release has to learn."""
+        return self._functions
+
+    def with_rules(self, forbidden: Iterable[Combination], functions: Iterable[tuple[str, str]] = ()) -> Self:
+        """The same schema with rules that a model of its columns must keep."""
+        ruled = self.model_copy()
+        ruled._forbidden, ruled._functions = tuple(forbidden), tuple(functions)
+        return ruled
 
     def __getitem__(self, name: str) -> Column:
         return self.by_name[name]
