@@ -12,6 +12,7 @@ from typing import Any, Literal
 from sfumato.errors import RequestError
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
+from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.encoding import Header
 from sfumato.trusted.noise import SecureNoise, SeededNoise
@@ -62,6 +63,11 @@ def check_terms(
         raise RequestError(
             "label adjacency protects the target, and the schema names none; name one or choose add-remove"
         )
+    if adjacency == Adjacency.LABEL and layout_of(schema).label_leads_astray:
+        raise RequestError(
+            f"a constraint measures another column by its distance from the target {schema.target!r}, which label "
+            "adjacency protects; turn the constraint round, or choose add-remove"
+        )
     if adjacency == Adjacency.LABEL and schema.unit and schema.public_features:
         raise RequestError(
             "public_features are handed over record by record, and with a unit a secret key draws the records that "
@@ -99,7 +105,7 @@ def open_session(data: Any, terms: Terms, mechanism: str) -> Iterator[Session]:
         unit = schema.unit.column if schema.unit else None
         reservation.enter(terms.adjacency, mechanism, not noise.private, unit)
         privacy_filter = PrivacyFilter(budget.units, budget.records, budget.delta_keys)
-        public = schema.features if schema.public_features else ()
+        public = layout_of(schema).measured.features if schema.public_features else ()
         curator = Curator(source, terms.adjacency, privacy_filter, noise, public)
         opened.pop_all()
         opened.callback(curator.close)  # which closes the source that it uses then

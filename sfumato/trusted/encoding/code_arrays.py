@@ -24,7 +24,7 @@ def encode_array(array: pa.Array, of_values: Callable[[pa.Array], CodeArray], ab
     codes: CodeArray
     if pa.types.is_dictionary(array.type):
         known = encode_array(array.dictionary, of_values, absent)
-        places, table = _as_they_lie(array.indices).to_numpy(), np.append(known, np.int32(absent))
+        places, table = as_they_lie(array.indices).to_numpy(), np.append(known, np.int32(absent))
         codes = table.take(places, out=scratch_array(len(places), np.int32), mode="clip")
     elif pa.types.is_boolean(array.type):
         false, true = of_values(pa.array([False, True]))
@@ -32,7 +32,7 @@ def encode_array(array: pa.Array, of_values: Callable[[pa.Array], CodeArray], ab
         codes *= true - false
         codes += false
     else:
-        codes = of_values(_as_they_lie(array) if pa.types.is_primitive(array.type) else array)
+        codes = of_values(as_they_lie(array) if pa.types.is_primitive(array.type) else array)
     if array.null_count:
         stored = array.storage if isinstance(array, pa.ExtensionArray) else array
         put(absent, codes, _bits(stored, 0) == 0)
@@ -51,7 +51,7 @@ def one(value: object) -> pa.Array:
     return cells_of([value])
 
 
-def _as_they_lie(array: pa.Array) -> pa.Array:
+def as_they_lie(array: pa.Array) -> pa.Array:
     """Values of fixed width without their nulls: whatever lies in memory at such a place is a value."""
     if not array.null_count:
         return array

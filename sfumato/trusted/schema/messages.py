@@ -13,19 +13,38 @@ KEYS = (
     *("sfumato", "name", "columns", "target", "unit", "column", "records"),
     *("type", "types", "bounds", "values", "missing", "atoms", "scale", "otherwise"),
     *("decimals", "step", "words", "leave_out"),
+    *(
+        "constraints",
+        "of",
+        "table",
+        "forbid",
+        "if",
+        "then",
+        "allow",
+        "total",
+        "null_together",
+        "place",
+        "key",
+        "format",
+    ),
     *("text", "separator", "encoding", "decimal", "thousands", "units", "dates", "datetimes"),
 )
 
 
 def explain(error: ValidationError, where: str, content: object, line_of: LineOf) -> str:
     """One line for each thing to change; `line_of` finds the line of a place in the file, if there is a file."""
-    items = error.errors()
+    items = [_placed(item) for item in error.errors()]
     places = [item["loc"] for item in items]
     inner = [place for place in places if any(place != other and other[: len(place)] == place for other in places)]
     told = [
         item for item in items if item["loc"] not in inner
     ]  # a list whose entries are wrong is not also "too short"
     return "\n".join(f"{where}{_place(item['loc'], content, line_of)}: {_cure(item)}" for item in told)
+
+
+def _placed(item: Any) -> Any:
+    """An error of a constraint, which is found when all columns are known, at its place in the list."""
+    return {**item, "loc": ("constraints", item["ctx"]["place"])} if item["type"] == "constraint" else item
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -72,6 +91,8 @@ def _cure(item: Any) -> str:
             )
         case "union_tag_invalid" | "union_tag_not_found":
             return "type must be one of integer, number, category, boolean, date, datetime"
+        case "constraint" | "constraint_form":
+            return str(item["msg"])
         case "too_short":
             return "is empty; list at least one"
         case "value_error":

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from sfumato.errors import SchemaError
 from sfumato.trusted.schema.columns import (
@@ -24,6 +25,8 @@ from sfumato.trusted.schema.columns import (
     Part,
     is_unknown,
 )
+from sfumato.trusted.schema.constraint_roles import ConstraintError, check_constraints
+from sfumato.trusted.schema.constraints import Constraint
 from sfumato.trusted.schema.messages import LineOf, did_you_mean, explain
 from sfumato.trusted.schema.text import SHORT_YEARS, TextFormat
 
@@ -81,6 +84,9 @@ class Schema(Part):
         "ordered category, enum, or the time zone of moments as `zone Europe/Berlin`",
     )
     text: TextFormat = Field(default=TextFormat(), description="how text is written in the files")
+    constraints: tuple[Constraint, ...] = Field(
+        default=(), description="what is known of several columns at once, and holds in every record of a sample"
+    )
     _forbidden: tuple[Combination, ...] = PrivateAttr(default=())
     _functions: tuple[tuple[str, str], ...] = PrivateAttr(default=())
 
@@ -128,6 +134,18 @@ class Schema(Part):
                         f"text: %y means the years {first} to {last}, and the bounds of column {column.name!r} go "
                         "beyond; write years with four digits (%Y), or narrow the bounds"
                     )
+        return self
+
+    @model_validator(mode="after")
+    def _constraints_fit(self) -> Self:
+        unread = [self.unit.column] if self.unit else []
+        columns = {name: column for column in self.columns for name in column.names} if self.constraints else {}
+        try:
+            check_constraints(self.constraints, columns, self.target, unread)
+        except ConstraintError as error:
+            raise PydanticCustomError(
+                "constraint", "{message}", {"message": str(error), "place": error.place}
+            ) from None
         return self
 
     @cached_property
@@ -232,7 +250,7 @@ class Schema(Part):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and dictionaries, as in a JSON file; defaults are left out."""
-        return self.model_dump(mode="json", exclude_defaults=True)
+        return self.model_dump(mode="json", exclude_defaults=True, by_alias=True)
 
     def to_yaml(self) -> str:
         """The YAML file that `from_yaml` reads back to an equal schema."""

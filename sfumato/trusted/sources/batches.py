@@ -13,7 +13,8 @@ import pyarrow as pa
 from threadpoolctl import ThreadpoolController
 
 from sfumato.trusted.arrays import IntArray
-from sfumato.trusted.encoding import Batch, Encoder, Header
+from sfumato.trusted.constraints import layout_of
+from sfumato.trusted.encoding import Batch, Header
 from sfumato.trusted.encoding.keys import keys
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
@@ -62,7 +63,7 @@ class StreamSource:
     ) -> None:
         self.header = header
         self.close = close
-        self._encoder = Encoder(schema)
+        self._layout = layout_of(schema)
         self._read = read
 
     @redact_errors
@@ -76,7 +77,8 @@ class StreamSource:
             yield from part
 
     def _encoded(self, names: tuple[str, ...]) -> Iterator[Iterator[Batch]]:
-        return ((self._encoder.encode(records, names) for records in part) for part in self._read(names))
+        read = self._layout.reads(names)
+        return ((self._layout.encode(records, names) for records in part) for part in self._read(read))
 
     def count_keys(self, name: str) -> Mapping[bytes, int]:
         """See `Source`."""

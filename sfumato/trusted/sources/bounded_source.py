@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from sfumato.trusted.arrays import IntArray
+from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding import Batch, Header
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema, Unit
@@ -51,7 +52,7 @@ class ContributionBoundedSource:
         self.header = source.header
         self.unit = unit
         self._source = source
-        self._names = tuple(schema.by_name)
+        self._names = tuple(layout_of(schema).measured.by_name)
         self._bounding = ContributionBounding(schema, unit, key)
         self._key = key
         self._open = ExitStack()

@@ -22,7 +22,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.trusted.arrays import IntArray, WordArray
-from sfumato.trusted.encoding import Batch, Encoder
+from sfumato.trusted.constraints import layout_of
+from sfumato.trusted.encoding import Batch
 from sfumato.trusted.encoding.keys import keys
 from sfumato.trusted.encoding.persons import persons
 from sfumato.trusted.schema import Schema, Unit
@@ -40,23 +41,24 @@ class ContributionBounding:
     """
 
     def __init__(self, schema: Schema, unit: Unit, key: bytes) -> None:
-        self._encoder, self._unit = Encoder(schema), unit
+        self._layout, self._unit = layout_of(schema), unit
+        measured = self._layout.measured
         self._key = hashlib.blake2b(key, digest_size=32).digest()
-        drawn = np.frombuffer(hashlib.shake_256(self._key).digest(24 * len(schema.by_name)), dtype="<u8")
-        factors = [dict(zip(schema.by_name, row, strict=True)) for row in drawn.reshape(3, -1) | np.uint64(1)]
-        self._names = tuple(schema.by_name)
+        drawn = np.frombuffer(hashlib.shake_256(self._key).digest(24 * len(measured.by_name)), dtype="<u8")
+        factors = [dict(zip(measured.by_name, row, strict=True)) for row in drawn.reshape(3, -1) | np.uint64(1)]
+        self._names = tuple(measured.by_name)
         self._keyed = schema.discovered
-        self._steady = [{name: row[name] for name in schema.features} for row in factors[:2]]
+        self._steady = [{name: row[name] for name in measured.features} for row in factors[:2]]
         self._whole = factors[2]
 
     @property
     def columns(self) -> tuple[str, ...]:
         """What must be read of a record."""
-        return (self._unit.column, *self._names)
+        return (self._unit.column, *self._layout.reads(self._names))
 
     @property
     def layout(self) -> pa.Schema:
-        """The columns of a ticket: person, the bin of the person, numbers, then the codes in the schema's order.
+        """The columns of a ticket: person, the bin of the person, numbers, then the codes of the measured columns.
 
         Last, the keys of columns whose values are to be discovered: no code tells two of them apart for certain.
         """
@@ -67,7 +69,7 @@ class ContributionBounding:
         """A ticket for each record, without those that are beaten here already."""
         known = persons(records.column(self._unit.column))
         somebody = known.is_valid().to_numpy(zero_copy_only=False)
-        encoded = self._encoder.encode(records, self._names)
+        encoded = self._layout.encode(records, self._names)
         batch = Batch(int(somebody.sum()), {name: codes[somebody] for name, codes in encoded.codes.items()})
         known = known.drop_null()
         indexed = known.dictionary_encode()

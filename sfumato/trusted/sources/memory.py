@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from sfumato.errors import DataError
 from sfumato.trusted.arrays import IntArray
-from sfumato.trusted.encoding import Batch, Encoder
+from sfumato.trusted.constraints import layout_of
+from sfumato.trusted.encoding import Batch
 from sfumato.trusted.encoding.frames import empty, header_of, to_arrow
 from sfumato.trusted.encoding.header import check_storage
 from sfumato.trusted.encoding.inference import check_inferred
@@ -30,7 +31,7 @@ class MemorySource:
 
     def __init__(self, data: Any, schema: Schema, declared: bool = False) -> None:
         self.header = header_of(data, schema, declared)
-        self._data, self._names, self._encoder = data, list(schema.by_name), Encoder(schema)
+        self._data, self._layout = data, layout_of(schema)
         self._person = schema.unit.column if schema.unit else None
         self._declared = declared
         if declared:
@@ -46,6 +47,10 @@ class MemorySource:
                 f"the table stores the ids in column {self._person!r} as floats, which libraries make of integers "
                 "where one is missing, and round; read them as text or as nullable integers"
             )
+
+    @property
+    def _names(self) -> list[str]:
+        return list(self._layout.reads(self._layout.measured.by_name))
 
     @cached_property
     def _records(self) -> list[pa.RecordBatch]:
@@ -64,7 +69,7 @@ class MemorySource:
     def batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
         """See `Source`."""
         for records, codes in zip(self._records, self._codes, strict=True):
-            codes.update(self._encoder.encode(records, [name for name in names if name not in codes]).codes)
+            codes.update(self._layout.encode(records, [name for name in names if name not in codes]).codes)
             yield Batch(records.num_rows, {name: codes[name] for name in names})
 
     def count_keys(self, name: str) -> Mapping[bytes, int]:

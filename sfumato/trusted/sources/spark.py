@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from sfumato.errors import DataError, RequestError
 from sfumato.trusted.arrays import IntArray
+from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.encoding.header import check_columns, check_storage, header_of_arrow
 from sfumato.trusted.redaction import redact_errors
@@ -57,7 +58,7 @@ class SparkSource:
                 f"values: discover, of column {schema.discovered[0]!r}, is not for Spark, where keys would leave the "
                 "workers; write the list down, or discover it from files or a database"
             )
-        self._frame, self._key = frame, key
+        self._frame, self._key, self._layout = frame, key, layout_of(schema)
         storage = _storage(frame, schema)
         check_workers(frame.sparkSession)
         self.header = header_of_arrow(storage, schema)
@@ -72,7 +73,7 @@ class SparkSource:
             bounding = ContributionBounding(schema, schema.unit, key)
             read = self._records.select([self._columns[name] for name in bounding.columns])
             tickets = map_batches(read, work, workers.ticket_layout(bounding.layout))
-            self._columns = {name: code_name(place) for place, name in enumerate(schema.by_name)}
+            self._columns = {name: code_name(place) for place, name in enumerate(self._layout.measured.by_name)}
             self._records = _chosen(tickets, schema.unit).select(list(self._columns.values()))
             self._read = workers.from_codes
 
@@ -130,7 +131,9 @@ class SparkSource:
         return collect(map_batches(self._select(names), work, workers.codes_layout(len(names))))
 
     def _select(self, names: tuple[str, ...]) -> Any:
-        return self._kept.select([self._columns[name] for name in names])
+        """What some measured columns are made of."""
+        read = names if self.unit else self._layout.reads(names)
+        return self._kept.select([self._columns[name] for name in read])
 
     @cached_property
     def _kept(self) -> Any:

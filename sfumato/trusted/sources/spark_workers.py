@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from sfumato._version import __version__
 from sfumato.trusted.arrays import IntArray
-from sfumato.trusted.encoding import Batch, Encoder
+from sfumato.trusted.constraints import layout_of
+from sfumato.trusted.encoding import Batch
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources.batches import sum_of
@@ -85,8 +86,9 @@ def python_version() -> str:
 
 
 def from_storage(schema: str, names: tuple[str, ...], records: pa.RecordBatch) -> Batch:
-    """The codes of records that are as they were stored; the columns are the named ones, in order."""
-    return _encoder(schema).encode(records.rename_columns(list(names)), names)
+    """The codes of records in the named measured columns, from what these are made of, in order, as it was stored."""
+    layout = layout_of(_schema(schema))
+    return layout.encode(records.rename_columns(list(layout.reads(names))), names)
 
 
 def from_codes(names: tuple[str, ...], records: pa.RecordBatch) -> Batch:
@@ -129,11 +131,6 @@ def _pieces(sums: Mapping[int, IntArray]) -> pa.RecordBatch:
 @functools.lru_cache(maxsize=4)
 def _schema(text: str) -> Schema:
     return Schema.from_dict(json.loads(text))
-
-
-@functools.lru_cache(maxsize=4)
-def _encoder(schema: str) -> Encoder:
-    return Encoder(_schema(schema))
 
 
 @functools.lru_cache(maxsize=4)

@@ -1,0 +1,182 @@
+"""Rules on combinations of values as codes of the measured columns that never occur together.
+
+A code may stand for an interval of values. A combination holds every code of which some value breaks the rule, so that
+no record of the other codes ever does.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.trusted.arrays import BoolArray, CodeArray, FloatArray
+from sfumato.trusted.constraints.gaps import Gap
+from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.schema.bounds import constant_of
+from sfumato.trusted.schema.constraints import Allowed, Forbidden, Implication, NullTogether
+from sfumato.trusted.schema.schema import Combination, Runs
+
+if TYPE_CHECKING:
+    from sfumato.trusted.constraints.layout import Layout
+
+
+class Set(NamedTuple):
+    """Some values of a column of the table, as masks of measured codes: those with some of them, those with only."""
+
+    column: str  # that is measured
+    some: BoolArray
+    only: BoolArray
+
+    def complement(self) -> "Set":
+        """All other values."""
+        return Set(self.column, ~self.only, ~self.some)
+
+
+def forbidden_combinations(layout: "Layout") -> tuple[Combination, ...]:
+    """Of all rules of a schema."""
+    sets = _Sets(layout)
+    found: list[Combination] = []
+    for one in layout.schema.constraints:
+        match one:
+            case Forbidden():
+                found += _crossed(sets.of(name, wanted) for name, wanted in one.forbid.items())
+            case Implication():
+                when = [sets.of(name, wanted) for name, wanted in one.when.items()]
+                for name, wanted in one.then.items():
+                    found += _crossed([*when, sets.of(name, wanted).complement()])
+            case NullTogether():
+                first, *others = one.null_together
+                for name in others:
+                    pair = [sets.of(first, None), sets.of(name, None)]
+                    found += _crossed([pair[0], pair[1].complement()])
+                    found += _crossed([pair[0].complement(), pair[1]])
+            case Allowed():
+                found += _others(sets, one.allow, one.table, [])
+    return tuple(found)
+
+
+def _crossed(sets: Iterable[Set]) -> list[Combination]:
+    """The codes that break a rule, column by column; none where no code does."""
+    masks: dict[str, BoolArray] = {}
+    for one in sets:
+        masks[one.column] = masks.get(one.column, np.ones(len(one.some), dtype=bool)) & one.some
+    return [{name: runs_of(mask) for name, mask in masks.items()}] if all(mask.any() for mask in masks.values()) else []
+
+
+def _others(
+    sets: "_Sets", names: Sequence[str], rows: Sequence[tuple[Any, ...]], before: list[Set]
+) -> Iterator[Combination]:
+    """What is not among the rows: values that stand in none; then, for values with the same rest, what is not there.
+
+    A null stands beside anything.
+    """
+    first, rest = names[0], names[1:]
+    by_value: dict[Any, set[tuple[Any, ...]]] = {}
+    for row in rows:
+        by_value.setdefault(row[0], set()).add(row[1:])
+    listed = sets.of(first, [*by_value, *([None] if sets.is_nullable(first) else [])])
+    yield from _crossed([*before, listed.complement()])
+    if not rest:
+        return
+    alike: dict[frozenset[tuple[Any, ...]], list[Any]] = {}
+    for value, ends in by_value.items():
+        alike.setdefault(frozenset(ends), []).append(value)
+    for same, values in alike.items():
+        yield from _others(sets, rest, sorted(same, key=repr), [*before, sets.of(first, values)])
+
+
+class _Sets:
+    """Values of the table's columns as sets of measured codes."""
+
+    def __init__(self, layout: "Layout") -> None:
+        self._layout, self._measured = layout, layout.measured_codes
+
+    def is_nullable(self, name: str) -> bool:
+        """Whether a column of the table may be missing."""
+        return self._layout.schema[name].missing
+
+    def of(self, name: str, wanted: Any) -> Set:
+        """The values of a column that a rule names."""
+        if name in self._measured:
+            return Set(name, *masks_of(self._layout.schema, name, wanted, self._measured[name]))
+        for made, one in self._layout.made.items():
+            if isinstance(one, Gap) and one.column == name:  # of such a column only whether it is missing
+                missing = np.arange(self._measured[made].size) == self._measured[made].missing
+                asked = missing if _asks_for_nulls(wanted) else ~missing
+                return Set(made, asked, asked)
+        return self._followed(name, wanted)
+
+    def _followed(self, name: str, wanted: Any) -> Set:
+        """The values of a column that follows from one measured column: what each code of that leads to."""
+        source, codes = decided_by(self._layout, name)
+        some, only = masks_of(self._layout.schema, name, wanted, self._layout.codes[name])
+        return Set(source, some[codes], only[codes])
+
+
+def decided_by(layout: "Layout", name: str) -> tuple[str, CodeArray]:
+    """The measured column that alone decides a column of the table, and the code that each of its codes leads to."""
+    source = name
+    while source in layout.followed:
+        (source,) = layout.followed[source].reads
+    made = next((made for made, one in layout.made.items() if source in one.gives), source)
+    every = np.arange(layout.measured_codes[made].size, dtype=np.int32)
+    values = layout.decode(Batch(len(every), {made: every}), _Middle(), {}).column(name)
+    return made, layout.codes[name].encode(pa.concat_arrays(values.chunks))
+
+
+class _Middle:
+    """In the place of chance: the middle."""
+
+    def random(self, size: int, /) -> FloatArray:
+        return np.full(size, 0.5)
+
+
+def _asks_for_nulls(wanted: Any) -> bool:
+    return wanted is None or (isinstance(wanted, dict) and bool(wanted.get("missing")))
+
+
+def masks_of(schema: Schema, name: str, wanted: Any, codes: Codes) -> tuple[BoolArray, BoolArray]:
+    """The codes with some, and with only, values that a rule names."""
+    places = np.arange(codes.size)
+    if isinstance(wanted, dict) and "missing" in wanted:
+        mask = (places == codes.missing) == wanted["missing"]
+        return mask, mask
+    if isinstance(wanted, dict) and "not" in wanted:
+        some, only = masks_of(schema, name, wanted["not"], codes)
+        return ~only, ~some
+    if isinstance(wanted, dict):
+        assert isinstance(codes, NumericCodec)  # noqa: S101 - the schema has been checked
+        ends = [constant_of(schema[name], wanted[end]) if end in wanted else None for end in ("from", "to")]
+        return _between(codes, *ends)
+    some, only = np.zeros(codes.size, dtype=bool), np.zeros(codes.size, dtype=bool)
+    for value in wanted if isinstance(wanted, list) else [wanted]:
+        if value is None or isinstance(codes, CategoricalCodec):
+            code = codes.code_of(value)
+            if code is not None:
+                some[code] = only[code] = True
+        else:
+            number = constant_of(schema[name], value)
+            found = _between(codes, number, number)  # type: ignore[arg-type]
+            some, only = some | found[0], only | found[1]
+    return some, only
+
+
+def _between(codes: NumericCodec, low: float | None, high: float | None) -> tuple[BoolArray, BoolArray]:
+    """The codes with some, and with only, values from one number to another."""
+    ends = np.array([-np.inf if low is None else low, np.inf if high is None else high])
+    first, last = ends if codes.unit is None else codes.unit.counts(ends)
+    steps = codes.ends(np.arange(codes.steps + 1))
+    left, right = steps[:-1], steps[1:] - codes.whole
+    atoms, nothing = np.array(codes.atoms), np.zeros(int(codes.nullable), dtype=bool)
+    exact = (first <= atoms) & (atoms <= last)
+    some = np.concatenate(((right >= first) & (left <= last), exact, nothing))
+    only = np.concatenate(((left >= first) & (right <= last), exact, nothing))
+    return some, only
+
+
+def runs_of(mask: BoolArray) -> Runs:
+    """The codes of a mask as runs."""
+    edges = np.flatnonzero(np.diff(mask.astype(np.int8), prepend=0, append=0)).tolist()
+    return tuple(zip(edges[::2], edges[1::2], strict=True))
