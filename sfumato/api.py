@@ -15,6 +15,7 @@ from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.fitting.tuning import current_constants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import DEFAULT_DELTA
+from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.reservation import LedgerLike
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.session import check_terms, open_session
@@ -68,7 +69,7 @@ def release(
         5
     """
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
-    chosen = _choose_mechanism(mechanism, schema)
+    chosen = _choose_mechanism(mechanism, layout_of(schema).measured)
     terms = check_terms(
         schema, epsilon, delta, adjacency, types, ledger, seed, delta_keys=delta_of_lists(schema, delta)
     )
@@ -78,13 +79,15 @@ def release(
     used = find_mechanism(chosen)
     completion = plan_completion(schema, terms.budget)
     for guess in completion.guesses:
-        plan = used.build_plan(guess, completion.rest, terms.adjacency, settings)  # what it refuses costs nothing yet
+        plan = used.build_plan(
+            layout_of(guess).measured, completion.rest, terms.adjacency, settings
+        )  # what it refuses costs nothing yet
     stored = StoredPlan(plan.to_dict(), settings, current_constants(used.tuning))
     with open_session(data, terms, chosen) as session:
         if not schema.is_complete:
             asked, schema = schema, completion.ask(session.curator, progress)
             session.curator.adopt(schema)
-            plan = used.build_plan(schema, completion.rest, terms.adjacency, settings)
+            plan = used.build_plan(layout_of(schema).measured, completion.rest, terms.adjacency, settings)
             constants = current_constants((*used.tuning, *COMPLETION_TUNING))
             stored = StoredPlan(plan.to_dict(), settings, constants, asked.to_dict())
         model = used.release(session.curator, plan, progress)

@@ -30,6 +30,7 @@ from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.model import read_model
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.trusted.arrays import IntArray
+from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding import Encoder, Header
 from sfumato.trusted.feature_maps.grid import count_stretched
 from sfumato.trusted.measurement import Measurement
@@ -150,7 +151,7 @@ def _assembled(
     if set(measured) != {"measurements"} or set(model) != {"fitted", "given", "constants"}:
         raise ValueError("measurements or model have parts that are not known")
     public = Schema.from_dict(schema)
-    columns = Encoder(public).columns
+    columns = layout_of(public).measured_codes
     claim = PrivacyStatement.from_dict(statement)
     release = Release(
         public,
@@ -175,7 +176,7 @@ def _check_sound(release: Release) -> None:
     if not release.schema.is_complete or (asked.is_complete and release.completing):
         raise ValueError("the schema has bounds or values that are still unknown, or none that were bought")
     for place, item in enumerate(release.measurements):
-        if not item.statistic.follows(asked if place < len(release.completing) else release.schema):
+        if not item.statistic.follows(asked if place < len(release.completing) else release.measured):
             raise ValueError("a measurement is of columns that are not in the schema, or are defined differently there")
         if item.values.dtype != np.int64 or item.values.shape != (size_of(item.statistic),):
             raise ValueError("a measurement has more or fewer numbers than its statistic")

@@ -15,6 +15,7 @@ from sfumato.trusted.encoding.code_arrays import Limits
 from sfumato.trusted.encoding.codes import listed_values
 from sfumato.trusted.encoding.header import POLARS_NAMES, FrameKind, Header
 from sfumato.trusted.schema import BooleanColumn, Column, Schema
+from sfumato.trusted.schema.constraints import Key
 
 
 def decode(
@@ -40,13 +41,15 @@ def to_frame(table: pa.Table, header: Header, schema: Schema, frame: FrameKind |
     """The table in the header's column order; in its chosen types, too, unless another kind of frame is asked for.
 
     Edge cases
-        A column that the header does not know (probabilities, say) stands last, as it is. A type that cannot hold every
+        A column that the header does not know (probabilities, say) stands last, as it is; one of fresh ids first. A type that cannot hold every
         value that the schema allows is not used: the column keeps the plain type of the schema.
     """
     frame = frame or header.frame
     there = set(table.column_names)
     known = [name for name in header.types if name in there and name in schema.by_name]
-    table = table.select(known + [name for name in table.column_names if name not in set(known)])
+    keys = [one.key for one in schema.constraints if isinstance(one, Key) and one.key in there]
+    named = [*keys, *known]
+    table = table.select(named + [name for name in table.column_names if name not in set(named)])
     chosen = {name: header.types[name] if frame == header.frame else "" for name in known}
     match frame:
         case "arrow":

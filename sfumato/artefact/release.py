@@ -14,13 +14,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.archive.whole_files import whole_file
-from sfumato.artefact.frames import decode, to_frame
+from sfumato.artefact.drawing import draw_records, with_keys
+from sfumato.artefact.frames import to_frame
 from sfumato.artefact.statement import PrivacyStatement
 from sfumato.errors import RequestError
 from sfumato.fitting.conditions import Condition, conditions_of
+from sfumato.fitting.models.constrained import constrain
 from sfumato.fitting.models.model import Model
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.trusted.arrays import FloatArray
+from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, Encoder, Header, NumericCodec
 from sfumato.trusted.encoding.frames import kind_of, names_of, to_arrow
 from sfumato.trusted.encoding.header import FrameKind
@@ -85,10 +88,20 @@ class Release:
         """The measurements that the model follows from: all others."""
         return self.measurements[len(self.completing) :]
 
+    @property
+    def measured(self) -> Schema:
+        """The columns that were measured: those of the schema, but for what its constraints decide."""
+        return layout_of(self.schema).measured
+
+    @cached_property
+    def unconditioned(self) -> Model:
+        """The model of the table's columns, before anything has been asked."""
+        return constrain(self.fitted, layout_of(self.schema))
+
     @cached_property
     def model(self) -> Model:
         """The model, given what has been asked."""
-        return self.fitted.condition(self.given)
+        return self.unconditioned.condition(self.given)
 
     @property
     def size(self) -> int:
@@ -155,15 +168,14 @@ class Release:
         rows = self.size if rows is None else rows
         if rows < 0 or (seed is not None and seed < 0):
             raise RequestError(f"a sample of {rows} rows with seed {seed} cannot be drawn; neither may be below 0")
-        rng, columns, limits = np.random.default_rng(seed), Encoder(self.schema).columns, source._limits()
+        rng, limits, keys = np.random.default_rng(seed), source._limits(), layout_of(self.schema).keys
         if probabilities:
             self._target()
         for start in range(0, max(rows, 1), _ROWS_AT_ONCE):
-            batch = source.model.sample(min(rows - start, _ROWS_AT_ONCE), rng)
-            table = decode(batch, columns, rng, limits)
+            batch, table = draw_records(source.model, self.schema, min(rows - start, _ROWS_AT_ONCE), rng, limits)
             for name, values in source._predictions(batch).items() if probabilities else ():
                 table = table.append_column(name, pa.array(values))
-            yield table
+            yield with_keys(table, keys, start, rng)
 
     def _predictions(self, batch: Batch) -> dict[str, FloatArray]:
         """What the release knows of the target given the other columns of each record, as columns."""
@@ -357,7 +369,7 @@ class Release:
             True
         """
         codes, source = self._codes(column), self.condition(given) if given else self
-        numbers = self.fitted.estimate_mean(column, codes, source.given, self.modelling)
+        numbers = self.unconditioned.estimate_mean(column, codes, source.given, self.modelling)
         return Expectation(*(_shown(codes, number) for number in numbers))
 
     def summary(self, column: str, *, given: Mapping[str, Any] | None = None) -> list[Summary]:
@@ -373,7 +385,9 @@ class Release:
         codes, source = self._codes(column), self.condition(given) if given else self
         if not isinstance(codes, NumericCodec):
             raise RequestError(f"the values of column {column!r} have no order; use marginal")
-        mean, spread, *quantiles = self.fitted.summarise(column, _SUMMARISED, codes, source.given, self.modelling)
+        mean, spread, *quantiles = self.unconditioned.summarise(
+            column, _SUMMARISED, codes, source.given, self.modelling
+        )
         return [
             Summary("mean", *(_shown_or_none(codes, end) for end in mean)),
             Summary("standard deviation", *(_shown_length(codes, end) for end in spread)),
@@ -405,7 +419,7 @@ class Release:
         from sfumato.fitting.tuning import stored_constants
 
         name = self.statement.mechanism
-        plan, constants = restore_plan(self.plan, name, self.schema, self.statement.adjacency)
+        plan, constants = restore_plan(self.plan, name, self.measured, self.statement.adjacency)
         with stored_constants(constants):
             model = find_mechanism(name).refit(self.modelling, plan, settings)
         again = replace(self, fitted=model, fit_constants=None)
@@ -449,14 +463,14 @@ class Release:
         from sfumato.fitting.tuning import current_constants, plain_constants, stored_constants
 
         name = self.statement.mechanism
-        plan, constants = restore_plan(self.plan, name, self.schema, self.statement.adjacency)
+        plan, constants = restore_plan(self.plan, name, self.measured, self.statement.adjacency)
         settings = {"generator": generator} if isinstance(generator, str) else {}
         constants = {**constants, **current_constants(RETRAINING_TUNING)}
         with stored_constants(constants):
             model = retrain_model(
                 find_mechanism(name),
                 plan,
-                self.schema,
+                self.measured,
                 self.modelling,
                 {**settings, "epochs": epochs, "seed": seed},
                 None if isinstance(generator, str) else generator,

@@ -142,7 +142,7 @@ def _claim(release: Release) -> Check:
 
 
 def _schema(release: Release) -> Check:
-    fits = all(item.statistic.follows(release.schema) for item in release.modelling)
+    fits = all(item.statistic.follows(release.measured) for item in release.modelling)
     fits = fits and all(item.statistic.follows(_asked(release)) for item in release.completing)
     statement = release.statement
     holds = fits and statement.dataset == release.schema.name and statement.unit == release.schema.unit
@@ -153,7 +153,7 @@ def _replay(release: Release, features: Any) -> Check:
     """Whether questions and model follow from schema, budget and answers alone, and from public features if any."""
     what = "model follows from the measurements"
     statement, settings = release.statement, release.fitted.settings
-    needed = find_mechanism(statement.mechanism).needs_features(release.schema, statement.adjacency)
+    needed = find_mechanism(statement.mechanism).needs_features(release.measured, statement.adjacency)
     if needed and features is None:
         return Check(what, Outcome.UNCHECKED, "it was fitted with public features; give their table with --features")
     if settings.get("generator") == OWN:
@@ -214,12 +214,12 @@ def _same(one: Any, other: Any) -> bool:
 def _fit_again(release: Release, features: Batch | None) -> Model:
     """Replay the release from its stored plan, with the constants of its day."""
     mechanism, settings = find_mechanism(release.statement.mechanism), release.fitted.settings
-    plan, constants = restore_plan(release.plan, mechanism.name, release.schema, release.statement.adjacency)
+    plan, constants = restore_plan(release.plan, mechanism.name, release.measured, release.statement.adjacency)
     if release.fit_constants is not None:
         constants = restore_constants(release.fit_constants, mechanism)
     with stored_constants(constants):
         if "generator" in settings:
-            return retrain_model(mechanism, plan, release.schema, release.modelling, settings)
+            return retrain_model(mechanism, plan, release.measured, release.modelling, settings)
         again = mechanism.refit(release.modelling, plan, settings, features)
         action = getattr(release.fitted, "action", None)
         return again if action is None else again.choose_estimate(action)
@@ -231,7 +231,7 @@ def _plan(release: Release) -> Check:
     mechanism = find_mechanism(statement.mechanism)
     try:
         rest = _completion_plan(release).rest
-        plan = mechanism.build_plan(release.schema, rest, statement.adjacency, release.plan.settings)
+        plan = mechanism.build_plan(release.measured, rest, statement.adjacency, release.plan.settings)
     except (SfumatoError, TypeError, ValueError) as error:
         return Check(what, Outcome.DIFFERS, f"it would refuse: {error}")
     tuning = (*mechanism.tuning, *(COMPLETION_TUNING if release.plan.asked is not None else ()))

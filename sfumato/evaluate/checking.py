@@ -91,7 +91,7 @@ def check_table(data: Any, schema: Schema) -> list[ColumnCheck]:
     """
     if is_frame(data):
         raise RequestError("a Spark frame is not looked at record by record; check an extract of it")
-    columns, known = Encoder(schema).columns, schema.model_copy(update={"unit": None})
+    columns, known = Encoder(schema).columns, schema.model_copy(update={"unit": None, "constraints": ()})
     tallies = {name: Tally(columns[name], schema[name].type) for name in columns}
     with closing(open_source(data, known, declared=True)) as source:
         _add_all(source.records(tuple(columns)), columns, tallies)

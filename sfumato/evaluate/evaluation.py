@@ -1,6 +1,6 @@
 """The whole evaluation: columns and pairs of columns as they are, learners, sub-groups."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.artefact.frames import decode
+from sfumato.artefact.drawing import draw_records
 from sfumato.artefact.release import Release
 from sfumato.errors import RequestError
 from sfumato.evaluate.checking import ColumnCheck
@@ -142,9 +142,10 @@ def evaluate(
     schema = release.schema
     taught = learners(schema, _classes(schema)) if schema.target is not None and schema.features else {}
     progress("drawing synthetic rows")
-    drawn = release.model.sample(release.size if rows is None else rows, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    drawn, synthetic = draw_records(release.model, schema, release.size if rows is None else rows, rng, {})
     progress("comparing all columns and pairs with the private tables")
-    near, floor, checks = _compared(schema, real, test, drawn, seed)
+    near, floor, checks = _compared(schema, real, test, synthetic)
     scores: tuple[Score, ...] = ()
     groups: tuple[Group, ...] = ()
     measure = ""
@@ -156,27 +157,20 @@ def evaluate(
 
 
 def _compared(
-    schema: Schema, real: Any, test: Any, drawn: Batch, seed: int
+    schema: Schema, real: Any, test: Any, drawn: pa.Table
 ) -> tuple[Fidelity, Fidelity, tuple[ColumnCheck, ...]]:
     """How far the synthetic and the test rows are from the real ones, and what of these does not fit the schema."""
     reader = RawReader(schema)
     (private, checks), (held_out, _) = (reader.read(data) for data in (real, test))
     if any(_rows(table) == 0 for table in (private, held_out)):
         raise RequestError("a table without rows cannot be compared with; give the real and the test rows")
-    synthetic, _ = reader.read_batches(_decoded(drawn, schema, np.random.default_rng(seed)))
+    synthetic, _ = reader.read_batches(drawn.combine_chunks().to_batches(_ROWS_AT_ONCE))
     near, floor = (fidelity(private, table, schema) for table in (synthetic, held_out))
     return near, floor, checks
 
 
 def _rows(table: RawTable) -> int:
     return len(next(iter(table.values())).values)
-
-
-def _decoded(drawn: Batch, schema: Schema, rng: np.random.Generator) -> Iterator[pa.RecordBatch]:
-    """Synthetic records as a receiver gets them, some at a time."""
-    columns = Encoder(schema).columns
-    for part in drawn.parts(_ROWS_AT_ONCE, drawn.codes):
-        yield from decode(part, columns, rng).combine_chunks().to_batches()
 
 
 def _classes(schema: Schema) -> int | None:

@@ -45,7 +45,7 @@ class RawReader:
     """
 
     def __init__(self, schema: Schema) -> None:
-        self._schema = schema.model_copy(update={"unit": None})
+        self._schema = schema.model_copy(update={"unit": None, "constraints": ()})
         self._codes = Encoder(schema).columns
         self._unlisted: dict[str, dict[str, int]] = {name: {} for name in self._codes}
 

@@ -18,7 +18,7 @@ def read_all(data: Any, schema: Schema) -> Batch:
 
     Nothing is promised of what follows, so that types need not be declared.
     """
-    names, known = tuple(schema.by_name), schema.model_copy(update={"unit": None})
+    names, known = tuple(schema.by_name), schema.model_copy(update={"unit": None, "constraints": ()})
     source = open_source(data, known, declared=True)
     parts = redact_errors(lambda: list(source.batches(names)))()
     codes = {name: np.concatenate([part.codes[name] for part in parts]) if parts else _none() for name in names}

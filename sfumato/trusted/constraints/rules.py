@@ -110,20 +110,20 @@ class _Sets:
 
     def _followed(self, name: str, wanted: Any) -> Set:
         """The values of a column that follows from one measured column: what each code of that leads to."""
-        source, codes = decided_by(self._layout, name)
+        source, codes = decided_by(self._layout, name, self._layout.codes[name])
         some, only = masks_of(self._layout.schema, name, wanted, self._layout.codes[name])
         return Set(source, some[codes], only[codes])
 
 
-def decided_by(layout: "Layout", name: str) -> tuple[str, CodeArray]:
-    """The measured column that alone decides a column of the table, and the code that each of its codes leads to."""
+def decided_by(layout: "Layout", name: str, codes: Codes) -> tuple[str, CodeArray]:
+    """The measured column that alone decides a column of the table, and which of `codes` each of its codes leads to."""
     source = name
     while source in layout.followed:
         (source,) = layout.followed[source].reads
     made = next((made for made, one in layout.made.items() if source in one.gives), source)
     every = np.arange(layout.measured_codes[made].size, dtype=np.int32)
     values = layout.decode(Batch(len(every), {made: every}), _Middle(), {}).column(name)
-    return made, layout.codes[name].encode(pa.concat_arrays(values.chunks))
+    return made, codes.encode(pa.concat_arrays(values.chunks))
 
 
 class _Middle:

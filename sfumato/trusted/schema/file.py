@@ -35,11 +35,36 @@ def parse_schema(text: str, where: str, folder: Path = Path()) -> Schema:
 
 
 def _with_lists(content: Any, where: str, folder: Path) -> Any:
-    """The content with `values: {file: ..., column: ...}` replaced by the values."""
-    columns = content.get("columns") if isinstance(content, dict) else None
-    if not isinstance(columns, list):
-        return content
-    return content | {"columns": [_with_list(column, where, folder) for column in columns]}
+    """The content with `values: {file: ..., column: ...}` and `table: {file: ...}` replaced by what the files hold."""
+    filled = dict(content) if isinstance(content, dict) else {}
+    for key, fill in (("columns", _with_list), ("constraints", _with_table)):
+        if isinstance(filled.get(key), list):
+            filled[key] = [fill(item, where, folder) for item in filled[key]]
+    return filled or content
+
+
+def _with_table(constraint: Any, where: str, folder: Path) -> Any:
+    """A constraint with the rows of a CSV file in the place of its name."""
+    asked = constraint.get("table") if isinstance(constraint, dict) else None
+    if not isinstance(asked, dict) or set(asked) != {"file"}:
+        return constraint
+    names = constraint.get("allow") or [constraint.get("of"), constraint.get("column")]
+    place = f"{where}: constraints, table"
+    text = _read(folder, asked["file"], place)
+    rows = csv.DictReader(io.StringIO(text))
+    lacking = [name for name in names if name not in (rows.fieldnames or ())]
+    if lacking:
+        raise SchemaError(
+            f"{place}: {asked['file']} has no column {lacking[0]!r}; it has {', '.join(rows.fieldnames or ['none'])}"
+        )
+    return constraint | {"table": [[row[name] or None for name in names] for row in rows]}
+
+
+def _read(folder: Path, name: object, place: str) -> str:
+    try:
+        return (folder / str(name)).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SchemaError(f"{place}: {name} cannot be read ({type(error).__name__}); check the path") from None
 
 
 def _with_list(column: Any, where: str, folder: Path) -> Any:
@@ -51,10 +76,7 @@ def _with_list(column: Any, where: str, folder: Path) -> Any:
         raise SchemaError(
             f"{place}: say {{file: NAME.csv, column: NAME}}, or {{file: NAME.txt}} with a value in each line"
         )
-    try:
-        text = (folder / asked["file"]).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SchemaError(f"{place}: {asked['file']} cannot be read ({type(error).__name__}); check the path") from None
+    text = _read(folder, asked["file"], place)
     return column | {"values": _listed(text, asked.get("column"), f"{place}: {asked['file']}")}
 
 
