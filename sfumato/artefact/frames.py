@@ -41,8 +41,8 @@ def to_frame(table: pa.Table, header: Header, schema: Schema, frame: FrameKind |
     """The table in the header's column order; in its chosen types, too, unless another kind of frame is asked for.
 
     Edge cases
-        A column that the header does not know (probabilities, say) stands last, as it is; one of fresh ids first. A type that cannot hold every
-        value that the schema allows is not used: the column keeps the plain type of the schema.
+        A column that the header does not know (probabilities, say) stands last, as it is; one of fresh ids first. A
+        type that cannot hold every value that the schema allows is not used: the column keeps the schema's plain type.
     """
     frame = frame or header.frame
     there = set(table.column_names)

@@ -101,7 +101,7 @@ class _Roles:
             case Inequality():
                 self._may_be(one.columns, "above", "and cannot be compared; compare the columns behind it")
             case Limit():
-                self._may_be(one.columns, "", "which bounds it already; change its bounds instead")
+                self._may_be(one.columns, "above", "and its bounds count; change them instead")
             case Total():
                 total = [one.total] if isinstance(one.total, str) else []
                 self._may_be(total, "above", "and cannot be a total; name a column that is measured")

@@ -6,6 +6,7 @@ stands in backticks.
 
 import re
 from dataclasses import dataclass
+from functools import partial
 
 _SIDES = re.compile(r"\s+(>=|<=|>|<|=)\s+")
 _SIGNS = re.compile(r"\s+([+-])\s+")
@@ -15,6 +16,7 @@ _TIMES = re.compile(rf"({_NUMBER})\s*\*\s*(.+)")
 _OVER = re.compile(rf"(.+?)\s*/\s*({_NUMBER})")
 _YEARS = re.compile(r"years\((.+)\)")
 _QUOTED = re.compile(r"`([^`]+)`")
+_ASIDE = re.compile("\x00(\\d+)\x00")
 _FORMS = "write `a >= b`, `a > b + 1`, `a <= 100`, or `a = 2 * b - c`, with spaces around the signs"
 
 
@@ -109,16 +111,23 @@ def _equation(column: str, right: str, text: str) -> Equation:
 
 def _sum(text: str, whole: str) -> tuple[tuple[tuple[float, str], ...], float]:
     """The terms of a sum, and its constant."""
-    parts = _SIGNS.split(" " + text.strip())
+    quoted: list[str] = []
+    parts = _SIGNS.split(" " + _QUOTED.sub(partial(_set_aside, quoted), text.strip()))
     terms, constant = [], 0.0
     for sign, part in zip(("+", *parts[1::2]), parts[::2], strict=True):
-        factor, name = _term(part.strip(), whole)
+        factor, name = _term(_ASIDE.sub(lambda found: quoted[int(found[1])], part.strip()), whole)
         signed = -factor if sign == "-" else factor
         if name is None:
             constant += signed
         else:
             terms.append((signed, name))
     return tuple(terms), constant
+
+
+def _set_aside(quoted: list[str], found: re.Match[str]) -> str:
+    """A quoted name must not be taken apart."""
+    quoted.append(found[0])
+    return f"\x00{len(quoted) - 1}\x00"
 
 
 def _term(part: str, whole: str) -> tuple[float, str | None]:
