@@ -481,12 +481,15 @@ def schema_check(file: Annotated[Path, typer.Argument(help="the YAML file", show
 
     Example: `sfumato schema check stays.yaml`
     """
+    from sfumato.cli.planning import refuse_what_cannot_be_planned
     from sfumato.trusted.schema import Schema
 
     schema = Schema.load(file)
+    refuse_what_cannot_be_planned(schema, str(file))
     target = f", target {schema.target}" if schema.target else ", no target"
     unit = f", at most {schema.unit.records} records of each {schema.unit.column}" if schema.unit else ""
-    say(f"{file} is valid: dataset {schema.name}, {len(schema.by_name)} columns{target}{unit}.")
+    ties = f", {len(schema.constraints)} constraints" if schema.constraints else ""
+    say(f"{file} is valid: dataset {schema.name}, {len(schema.by_name)} columns{target}{unit}{ties}.")
 
 
 @ledger_app.command("show")

@@ -8,6 +8,7 @@ import pyarrow.dataset
 
 from sfumato.trusted.encoding.frames import kind_of, names_of
 from sfumato.trusted.schema import Schema, TextFormat
+from sfumato.trusted.schema.constraints import Key
 from sfumato.trusted.sources import databases, excel_files, files
 from sfumato.trusted.sources.array_files import is_array_file
 from sfumato.trusted.sources.databases import Database
@@ -43,7 +44,8 @@ def unreleased_columns(data: Any, schema: Schema) -> Unreleased:
     names = _names(data, schema.text)
     if names is None:
         return Unreleased((), ())
-    said = {*schema.read, *schema.leave_out}
+    keys = {one.key for one in schema.constraints if isinstance(one, Key)}
+    said = {*schema.read, *schema.leave_out, *keys}
     forgotten = tuple(name for name in names if name not in said)
     return Unreleased(forgotten, tuple(name for name in schema.leave_out if name not in set(names)))
 

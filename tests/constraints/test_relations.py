@@ -31,5 +31,5 @@ def test_a_text_is_read_as_meant(text, meant):
     ["", "a", "a >=b", "a >= b >= c", "a = 3", "a = b + b", "a >= b + c", "a >= 2 * b", "a = years(b)", "a = b * c"],
 )
 def test_what_is_no_relation_is_refused_with_a_cure(text):
-    with pytest.raises(ValueError, match="write|add up"):
+    with pytest.raises(ValueError, match=r"write|add up"):
         parse_relation(text)

@@ -13,10 +13,12 @@ import pytest
 
 import sfumato
 from sfumato.artefact.verify import verify
+from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.statistics import Cells
+from tests.constraints.stays import SCHEMA, stays
 from tests.mechanisms.every import every_case
 from tests.parameters import mostly_slow
 from tests.sources.filling import fill_duckdb, fill_server, fill_sqlite
@@ -95,6 +97,25 @@ def test_every_place_gives_the_same_release(name, place, stored):
         assert np.array_equal(one.values, other.values)
     assert all(check.holds for check in verify(there) if "cryptographic" not in check.what)
     assert there.sample(5, output="arrow").num_columns == len(case.schema.by_name)
+
+
+@cache
+def each_measured() -> tuple[Cells, ...]:
+    """Tables of all measured columns of a schema with constraints, in which few codes share a cell."""
+    columns = layout_of(SCHEMA).measured_codes
+    grids = {name: Grid.of_cells(np.arange(codes.size) // 7 % 10_007 % codes.size) for name, codes in columns.items()}
+    return tuple(Cells(((name,),), {name: grids[name]}, None) for name in columns)
+
+
+@pytest.mark.parametrize("place", mostly_slow(PLACES, *PLACES[:5], "spark 2"))
+def test_constrained_columns_are_measured_alike_in_every_place(place, stored):
+    table = stays(300, broken=0.3)
+    with (
+        closing(open_source(table, SCHEMA, declared=True)) as here,
+        closing(open_source(stored(table, place), SCHEMA, declared=True)) as there,
+    ):
+        for cells in each_measured():
+            assert there.sum(cells).tobytes() == here.sum(cells).tobytes(), cells.title
 
 
 MULTIPLES = """
