@@ -9,7 +9,7 @@ by table: see `experiments.structure_census`. Coverage is for choosing, adult an
 
 - by area, ten columns: k-marginal scores (`experiments.structure_measures`), beside those of a bootstrap of the real
   rows; total variation of the area with its density, which has as many values, and with its county
-- zips: total variation of zip and city, city and state; the share of synthetic rows with a combination that no real row has
+- zips: total variation of zip and city, of city and state; the share of synthetic rows whose three no real row has
 - rules, stays: the share of rows that break a rule
 - declared: the same with the rules as the schema's `constraints`; of zips it says what is a function of what, no table
 - labels: accuracy of LightGBM on synthetic rows, on real rows, and of the release itself, on a quarter kept apart
