@@ -216,25 +216,30 @@ def line(figures: dict[str, list[float]]) -> str:
     return ", ".join(f"{key} {shown(values)}" for key, values in figures.items()) or "not available"
 
 
-def shown(values: list[float] | None) -> str:
+def shown(values: list[float], *, spread: bool = True) -> str:
     """The mean, and the standard deviation of several."""
-    if not values:
-        return "not available"
-    digits = 0 if abs(values[0]) > 100 else 1 if abs(values[0]) > 2 else 3
-    spread = f" ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else ""
-    return f"{statistics.mean(values):.{digits}f}{spread}"
+    mean = statistics.mean(values)
+    digits = 0 if abs(mean) > 100 else 1 if abs(mean) > 2 else 3
+    several = spread and len(values) > 1
+    return f"{mean:.{digits}f}" + (f" ± {statistics.stdev(values):.{digits}f}" if several else "")
 
 
 def show(results: list[dict[str, Any]]) -> None:
-    """A table in Markdown, before and after side by side."""
+    """A table in Markdown, means of the seeds, before and after side by side."""
     by_key = {(one["row"], one["data"], one["tag"]): one["figures"] for one in results}
-    print("| table | figure | development: before | after | held out: before | after |\n|---|---|---|---|---|---|")
+    print("| table | figures | development: before | after | held out: before | after |\n|---|---|---|---|---|---|")
     for row in ROWS:
         found = [by_key.get((row, data, tag)) for data in _BOTH for tag in ("before", "after")]
         names = dict.fromkeys(name for one in found for name in one or ())
-        for name in names or ["rows that break a rule"]:
-            cells = ["" if one is None else shown(one.get(name)) for one in found]
-            print(f"| {row} | {name} | " + " | ".join(cells) + " |")
+        cells = [_cell(one) for one in found]
+        print(f"| {row} | {' / '.join(names)} | {' | '.join(cells)} |")
+
+
+def _cell(figures: dict[str, list[float]] | None) -> str:
+    """Empty where nothing was measured yet."""
+    if figures is None:
+        return ""
+    return " / ".join(shown(values, spread=False) for values in figures.values()) or "not available"
 
 
 def chosen(only: list[str] | None, *, quick: bool) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""How many rows break each rule of the schema: private rows as they are stored, synthetic ones as a receiver gets them."""
+"""How many rows break each rule of the schema: private rows as they are stored, synthetic ones as they are drawn."""
 
 from collections import Counter
 from collections.abc import Iterable
