@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from experiments import structure
 from experiments.structure_census import CENSUS_RULES, CONNECTICUT_RULES, columns_of, with_rules
 from experiments.structure_data import LABELLED, TARGET, YEAR, described, stays, xor, zips
 from experiments.structure_measures import broken, cells_of, pair_apart, score, score_by, share_broken
@@ -147,3 +148,39 @@ def test_nulls_are_declared_where_there_are_some():
     table = described("t", pd.DataFrame({"a": ["x", None], "b": [1.5, 2.5]}), {"b": (0.0, 3.0)})
     assert table.content["columns"][0] == {"name": "a", "type": "category", "values": ["x"], "missing": True}
     assert table.numbers == ("b",)
+
+
+@pytest.mark.parametrize("row", ["20 zips", "stays", "xor of 3 among 8"])
+def test_a_row_of_made_data_is_measured(row):
+    found = structure.run(row, [structure.Draw("development", 0, few=True)])
+    assert found["rows"] in (3_000, 2_250)
+    assert all(len(values) == 1 and np.isfinite(values).all() for values in found["figures"].values())
+    assert structure.SECONDS in found["figures"]
+
+
+def test_made_data_for_choosing_and_for_reporting_have_no_state_in_common():
+    states = [{structure.Draw(data, seed).state for seed in range(20)} for data in structure.FIRST_STATE]
+    assert states[0].isdisjoint(states[1])
+
+
+def test_declared_rows_wait_for_a_library_that_can_be_told_rules(monkeypatch):
+    monkeypatch.setattr(structure, "available", lambda row: not row.endswith("declared"))
+    found = structure.run("stays declared", [structure.Draw("held out", 0)])
+    assert found == {"figures": {}}
+    assert structure.line(found["figures"]) == "not available"
+
+
+def test_before_and_after_stand_side_by_side(capsys):
+    told = {"row": "stays", "data": "held out"}
+    structure.show(
+        [{**told, "tag": tag, "figures": {"score": [one, one + 2]}} for tag, one in (("before", 900), ("after", 950))]
+    )
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| stays |")]
+    assert lines == ["| stays | score |  |  | 901 | 951 |"]
+
+
+def test_a_quick_run_has_one_kind_of_data_and_no_large_table():
+    chosen = structure.chosen(None, quick=True)
+    assert {data for _, data in chosen} == {"development"}
+    assert "census" not in dict(chosen)
+    assert structure.chosen(["stays"], quick=False) == [("stays", "development"), ("stays", "held out")]
