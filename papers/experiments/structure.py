@@ -5,7 +5,8 @@ Epsilon 1, delta 1e-5, one record more or less; three seeds, each with noise of 
 
 Data for choosing (`development`) and for reporting (`held out`) are named apart. Made tables differ by the state of
 their generator: 0, 1, 2 and 100, 101, 102. Persons in Connecticut differ by year, columns and made-up functions; rules
-by table: see `experiments.structure_census`. Coverage is for choosing, adult and census for reporting.
+by table: see `experiments.structure_census`. Adult and coverage are for choosing: the study of ties, screens and
+leaves looked at both; census is for reporting.
 
 - by area, ten columns: k-marginal scores (`experiments.structure_measures`), beside those of a bootstrap of the real
   rows; total variation of the area with its density, which has as many values, and with its county
@@ -194,7 +195,7 @@ ROWS: dict[str, tuple[Measure, tuple[str, ...]]] = {
     "stays declared": (partial(measure_stays, declared=True), _BOTH),
     **{name: (partial(measure_labels, name), _BOTH) for name in LABELLED},
     "coverage": (partial(measure_task, "coverage"), (DEVELOPMENT,)),
-    "adult": (partial(measure_task, "adult"), (HELD_OUT,)),
+    "adult": (partial(measure_task, "adult"), (DEVELOPMENT,)),
     "census": (partial(measure_task, "census"), (HELD_OUT,)),
 }
 

@@ -1,7 +1,8 @@
 """Real tables with structure: persons by area, and columns with rules that hold in every row.
 
 Choosing (`development`): persons in Connecticut of 2018 and 2019. Reporting (`held out`): those of 2021, by other
-columns and other functions of the area; for rules, the census of `experiments.tasks`, with other rules.
+columns and other functions of the area; for rules, the census of `experiments.tasks`, with other rules. An early study
+drew from all three years, so that it saw some persons of 2021, by the columns for choosing.
 """
 
 from collections.abc import Mapping, Sequence
