@@ -166,6 +166,8 @@ def print_evaluation(result: "Evaluation") -> None:
         say(LEARNERS_NOTE)
     _print_distances(result)
     say(COMPARED_NOTE)
+    if result.violations:
+        _print_violations(result)
     worst = sorted(result.groups, key=lambda group: group.error_real - group.error_synthetic)[:5]
     if worst:
         table = Table(title="sub-groups that lose most: mean error of LightGBM", title_justify="left")
@@ -175,6 +177,16 @@ def print_evaluation(result: "Evaluation") -> None:
             name = f"{group.column} = {group.value}"
             table.add_row(name, str(group.rows), f"{group.error_real:.4f}", f"{group.error_synthetic:.4f}")
         _screen.print(table)
+
+
+def _print_violations(result: "Evaluation") -> None:
+    """The rules of the schema, and how many rows break them."""
+    table = Table(title="rules of the schema: share of the rows that break them", title_justify="left")
+    for name in ("rule", "real rows", "synthetic rows"):
+        table.add_column(name, justify="left" if name == "rule" else "right")
+    for item in result.violations:
+        table.add_row(Text(item.rule), f"{item.real:.2%}", f"{item.synthetic:.2%}")
+    _screen.print(table)
 
 
 def _print_distances(result: "Evaluation") -> None:

@@ -16,6 +16,7 @@ from sfumato.evaluate.fidelity import Fidelity, fidelity
 from sfumato.evaluate.learners import Learner, design, errors, learners, score, weigh_classes
 from sfumato.evaluate.raw_values import RawReader, RawTable
 from sfumato.evaluate.records import read_all, values_of
+from sfumato.evaluate.violations import Violation, find_violations
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Encoder
 from sfumato.trusted.schema import Schema
@@ -67,6 +68,7 @@ class Evaluation:
     fidelity: Fidelity
     floor: Fidelity
     checks: tuple[ColumnCheck, ...]
+    violations: tuple[Violation, ...] = ()
 
     @property
     def remarks(self) -> dict[str, str]:
@@ -91,6 +93,7 @@ class Evaluation:
             "mean_column_of_test_rows": self.floor.mean_column,
             "mean_pair": self.fidelity.mean_pair,
             "mean_pair_of_test_rows": self.floor.mean_pair,
+            "violations": [vars(item) for item in self.violations],
             "columns": [self._column(check) for check in self.checks],
             "pairs": [
                 {"columns": list(pair), "total_variation": value, "of_test_rows": self.floor.pairs[pair]}
@@ -130,9 +133,10 @@ def evaluate(
     seed    of the synthetic rows
 
     Returns what is printed and drawn: the distance of every column and pair of columns from the private rows as they
-    are stored, what of them the schema misreads and, for a schema with a target, prediction, for which both are read
-    through the schema. Its numbers are computed from private records and are not private. Raises `RequestError` for a
-    table without rows, and `DataError` where columns are missing or a table cannot be read.
+    are stored, what of them the schema misreads, how many rows break each rule of the schema and, where it has a
+    target, prediction, for which both are read through the schema. Its numbers are computed from private records and
+    are not private. Raises `RequestError` for a table without rows, and `DataError` where columns are missing or a
+    table cannot be read.
 
     Example
         >>> found = evaluate(release, private, held_out, rows=500)
@@ -146,6 +150,7 @@ def evaluate(
     drawn, synthetic = draw_records(release.model, schema, release.size if rows is None else rows, rng, {})
     progress("comparing all columns and pairs with the private tables")
     near, floor, checks = _compared(schema, real, test, synthetic)
+    violations = find_violations(schema, real, synthetic)
     scores: tuple[Score, ...] = ()
     groups: tuple[Group, ...] = ()
     measure = ""
@@ -153,7 +158,7 @@ def evaluate(
         progress("training learners on real and on synthetic rows")
         batches = {"real": read_all(real, schema), "test": read_all(test, schema), "synthetic": drawn}
         scores, groups, measure = _trained(release, batches, taught)
-    return Evaluation(schema.name, schema.target, measure, scores, groups, near, floor, checks)
+    return Evaluation(schema.name, schema.target, measure, scores, groups, near, floor, checks, violations)
 
 
 def _compared(
