@@ -19,7 +19,7 @@ from sfumato.artefact.frames import to_frame
 from sfumato.artefact.statement import PrivacyStatement
 from sfumato.errors import RequestError
 from sfumato.fitting.conditions import Condition, conditions_of
-from sfumato.fitting.models.constrained import constrain
+from sfumato.fitting.models.constrained import ConstrainedModel, constrain
 from sfumato.fitting.models.model import Model
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.trusted.arrays import FloatArray
@@ -192,6 +192,15 @@ class Release:
         predicted = self.model.predict(batch, target, codes)
         return codes.in_units(predicted) if isinstance(codes, NumericCodec) else predicted
 
+    def _predict(self, table: Any) -> FloatArray:
+        """What the release tells of the target of records as they are stored."""
+        if not isinstance(self.model, ConstrainedModel):
+            return self.predict_encoded(self.encode(table))
+        target = self._target()
+        codes = Encoder(self.schema).columns[target]
+        predicted = self.model.predict_records(self._records(table), target, codes)
+        return codes.in_units(predicted) if isinstance(codes, NumericCodec) else predicted
+
     def _limits(self) -> dict[str, tuple[float | None, float | None]]:
         """The ends of the ranges that have been asked for, so that no step of a scale spills over them."""
         limits: dict[str, tuple[float | None, float | None]] = {}
@@ -214,6 +223,8 @@ class Release:
             >>> release.log_prob(release.sample(3, seed=1)).shape
             (3,)
         """
+        if isinstance(self.model, ConstrainedModel):
+            return self.model.log_density_of_records(self._records(table))
         return self.model.log_density(self.encode(table), Encoder(self.schema).columns)
 
     def predict_proba(self, table: Any) -> FloatArray:
@@ -229,7 +240,7 @@ class Release:
             (3, 2)
         """
         _ = self.classes  # a numeric target has none
-        return self.predict_encoded(self.encode(table))
+        return self._predict(table)
 
     def predict(self, table: Any) -> NDArray[Any]:
         """The likeliest class of the target given each record's other columns, or the mean of a numeric target.
@@ -238,7 +249,7 @@ class Release:
             >>> len(release.predict(release.sample(3, seed=1)))
             3
         """
-        predicted = self.predict_encoded(self.encode(table))
+        predicted = self._predict(table)
         if predicted.ndim == 1:
             return predicted
         return np.array([self.classes[place] for place in predicted.argmax(axis=1)], dtype=object)
@@ -502,6 +513,11 @@ class Release:
 
     def encode(self, table: Any) -> Batch:
         """The codes of a table's records, in the columns that the schema has."""
+        records = self._records(table)
+        return Encoder(self.schema).encode(records, records.schema.names)
+
+    def _records(self, table: Any) -> pa.RecordBatch:
+        """A table's records, in the columns that the schema has."""
         if kind_of(table) is None:
             raise RequestError(
                 f"a {type(table).__name__} is not a table; give an Arrow table, a pandas or a polars frame"
@@ -511,8 +527,7 @@ class Release:
             raise RequestError("the table has no column of the schema, or has one twice; check its header")
         arrow = to_arrow(table, names).combine_chunks()
         batches = arrow.to_batches()
-        records = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=arrow.schema)
-        return Encoder(self.schema).encode(records, names)
+        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=arrow.schema)
 
 
 def _shown(codes: Codes, number: float) -> float | dt.date | dt.datetime:

@@ -24,8 +24,9 @@ from sfumato.fitting.models.sampled_columns import (
     numbers_of_codes,
 )
 from sfumato.fitting.public_rng import public_rng
-from sfumato.trusted.arrays import CodeArray, FloatArray
+from sfumato.trusted.arrays import BoolArray, FloatArray
 from sfumato.trusted.constraints import Layout
+from sfumato.trusted.constraints.breaches import find_breaches
 from sfumato.trusted.constraints.computed import Computed
 from sfumato.trusted.constraints.gaps import Gap
 from sfumato.trusted.constraints.numbers import numbers_of
@@ -95,8 +96,8 @@ class ConstrainedModel(Model):
             return table
         return table.filter(pa.array(self._keep_filters(self.encode(table))))
 
-    def _keep_filters(self, batch: Batch) -> Any:
-        kept = np.ones(batch.rows, dtype=bool)
+    def _keep_filters(self, batch: Batch) -> BoolArray:
+        kept: BoolArray = np.ones(batch.rows, dtype=bool)
         for condition in self.filters:
             code = batch.codes[condition.column]
             kept &= np.logical_or.reduce([(start <= code) & (code < stop) for start, stop in condition.runs])
@@ -168,11 +169,9 @@ class ConstrainedModel(Model):
         plain = column == condition.column
         return Condition(column, runs_of(kept), *((condition.low, condition.high) if plain else ()))
 
-    def _measured_batch(self, batch: Batch, *, without: str | None = None) -> Batch:
+    def measure(self, records: pa.RecordBatch, *, without: str | None = None) -> Batch:
         """Records of the table as codes of the measured columns that their columns decide."""
-        names = [name for name in batch.codes if name != without]
-        middle = np.full(batch.rows, 0.5)
-        values = {name: self.codes[name].decode(batch.codes[name], middle) for name in names}
+        names = [name for name in records.schema.names if name != without]
         wanted = [name for name in self.layout.measured_codes if set(self.layout.reads([name])) <= set(names)]
         used = set(self.layout.reads(wanted))
         for name in names:
@@ -181,79 +180,79 @@ class ConstrainedModel(Model):
                 others = ", ".join(repr(other) for other in behind.reads if other != name)
                 raise RequestError(f"column {name!r} is measured by its relation to {others}; give that as well")
         for name, one in self.layout.followed.items():
-            if name in names and name != without and not set(one.reads) <= set(names):
+            if name in names and not set(one.reads) <= set(names):
                 raise RequestError(f"column {name!r} follows from {', '.join(one.reads)}; give these as well")
-        if not wanted:
-            return Batch(batch.rows, {})
-        return self.layout.encode(pa.RecordBatch.from_pydict(values), wanted)
+        return self.layout.encode(records, wanted)
+
+    def _written(self, batch: Batch) -> pa.RecordBatch:
+        """Codes of the table's columns as values."""
+        middle = np.full(batch.rows, 0.5)
+        values = {name: self.codes[name].decode(codes, middle) for name, codes in batch.codes.items()}
+        return pa.RecordBatch.from_pydict(values)
 
     def _is_last_part(self, name: str, used: set[str]) -> bool:
         """Whether a column is what remains of a total, whose other parts are there."""
         shares = [one for one in self.layout.made.values() if isinstance(one, Share) and name == one.parts.names[-1]]
         return any(set(one.parts.names[:-1]) <= used for one in shares)
 
-    def _base(self, batch: Batch, gap: Gap) -> FloatArray:
-        numbers = {}
-        for name, _ in gap.references:
-            codes = self.layout.codes[name]
-            assert isinstance(codes, NumericCodec)  # noqa: S101 - only such columns are compared
-            numbers[name] = numbers_of(codes, self.codes[name].decode(batch.codes[name], np.full(batch.rows, 0.5)))
-        return gap.base(numbers)
+    def _number(self, records: pa.RecordBatch, name: str) -> FloatArray:
+        codes = self.layout.codes[name]
+        assert isinstance(codes, NumericCodec)  # noqa: S101 - only such columns are compared and added up
+        return numbers_of(codes, records.column(name))
 
     def predict(self, batch: Batch, target: str, codes: Codes) -> FloatArray:
         """See `Model`."""
+        return self.predict_records(self._written(batch), target, codes)
+
+    def predict_records(self, records: pa.RecordBatch, target: str, codes: Codes) -> FloatArray:
+        """See `predict`, of values instead of codes."""
         measured = self.layout.measured.target or target
-        told = self.inner.predict(
-            self._measured_batch(batch, without=target), measured, self.layout.measured_codes[measured]
-        )
+        told = self.inner.predict(self.measure(records, without=target), measured, self.layout.measured_codes[measured])
         if measured == target:
             return told
         gap, own = self.layout.made[measured], self.layout.measured_codes[measured]
         assert isinstance(gap, Gap) and isinstance(own, NumericCodec) and isinstance(codes, NumericCodec)  # noqa: S101, PT018 - the only way a target is made
-        units = self._base(batch, gap) + own.in_units(told)
+        units = gap.base({name: self._number(records, name) for name, _ in gap.references}) + own.in_units(told)
         return units if codes.unit is None else codes.unit.counts(units)
 
     def log_density(self, batch: Batch, columns: Mapping[str, Codes]) -> FloatArray:
-        """See `Model`. Records that break what follows from their other columns have none."""
+        """See `Model`."""
         del columns  # the measured ones count
-        measured = self._measured_batch(batch)
+        return self.log_density_of_records(self._written(batch))
+
+    def log_density_of_records(self, records: pa.RecordBatch) -> FloatArray:
+        """See `log_density`, of values instead of codes. Records that break a constraint or a condition have none."""
+        measured = self.measure(records)
         wanted = {name: self.layout.measured_codes[name] for name in measured.codes}
-        density = self.inner.log_density(measured, wanted) if wanted else np.zeros(batch.rows)
-        again = self.layout.decode(measured, public_rng(_SEED), {})
-        for name in again.column_names:
-            if name in batch.codes and (name in self.layout.followed or name not in self.layout.measured_codes):
-                density = np.where(self._near(again.column(name), batch.codes[name], name), density, -np.inf)
-        return density + self._log_units(batch)
+        density = self.inner.log_density(measured, wanted) if wanted else np.zeros(records.num_rows)
+        broken = find_breaches(self.layout.schema, pa.Table.from_batches([records])).values()
+        outside = np.logical_or.reduce([np.zeros(records.num_rows, dtype=bool), *broken, ~self._keeps(records)])
+        share = math.log(self._kept) if self.filters else 0.0
+        return np.where(outside, -np.inf, density + self._log_units(records) - share)
 
-    def _near(self, values: pa.ChunkedArray, codes: CodeArray, name: str) -> Any:
-        """Whether records lead back to where they came from, but for the width of a step or a cell."""
-        back = self.codes[name].encode(pa.concat_arrays(values.chunks))
-        own = self.codes[name]
-        if not isinstance(own, NumericCodec):
-            return back == codes
-        made = next((one for one in self.layout.made.values() if name in one.gives), None)
-        if isinstance(made, Cell):
-            return (back == own.missing) == (codes == own.missing)
-        table = np.concatenate((own.numbers, own.atoms, [np.nan] * own.nullable))
-        off = np.abs(table[back] - table[codes]) <= (0.5 if own.exact else 4 * np.maximum(own.width(codes), 1.0))
-        return off | (back == codes)
+    def _keeps(self, records: pa.RecordBatch) -> BoolArray:
+        """Whether records keep the conditions on columns that no measured one decides."""
+        there = set(records.schema.names)
+        codes = {
+            one.column: self.codes[one.column].encode(records.column(one.column))
+            for one in self.filters
+            if one.column in there
+        }
+        if len(codes) < len({one.column for one in self.filters}):
+            raise RequestError("a condition is on a column that the table does not have; give it as well")
+        return self._keep_filters(Batch(records.num_rows, codes))
 
-    def _log_units(self, batch: Batch) -> FloatArray:
+    def _log_units(self, records: pa.RecordBatch) -> FloatArray:
         """From the units of measured columns to those of the table: cells of places, shares of what is left."""
-        total = np.zeros(batch.rows)
+        total, there = np.zeros(records.num_rows), set(records.schema.names)
         for one in self.layout.made.values():
-            if isinstance(one, Cell) and set(one.names) <= set(batch.codes):
-                known = batch.codes[one.names[0]] != self.codes[one.names[0]].missing
+            if isinstance(one, Cell) and set(one.names) <= there:
+                known = ~np.isnan(self._number(records, one.names[0]))
                 total -= np.where(known, math.log(one.widths[0] * one.widths[1]), 0.0)
-            if isinstance(one, Share) and set(one.reads) <= set(batch.codes):
-                numbers = {name: self._numbers(batch, name) for name in one.reads}
-                total -= np.log(np.maximum(one.left(numbers, batch.rows), 1.0))
+            if isinstance(one, Share) and set(one.reads) <= there:
+                numbers = {name: self._number(records, name) for name in one.reads}
+                total -= np.log(np.maximum(one.left(numbers, records.num_rows), 1.0))
         return total
-
-    def _numbers(self, batch: Batch, name: str) -> FloatArray:
-        codes = self.codes[name]
-        assert isinstance(codes, NumericCodec)  # noqa: S101 - only such columns are added up
-        return numbers_of(codes, codes.decode(batch.codes[name], np.full(batch.rows, 0.5)))
 
     def describe(self, column: str, codes: Codes) -> pa.Table:
         """See `Model`. The band of a column that follows from others is that of the widest of them."""

@@ -3,10 +3,12 @@
 import datetime as dt
 import math
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any, Literal
 
 from sfumato.trusted.schema.columns import BooleanColumn, CategoryColumn, Column, DateColumn, DatetimeColumn
 from sfumato.trusted.schema.relations import Inequality, Limit
+from sfumato.trusted.schema.steps import written
 
 Kind = Literal["list", "number", "date", "datetime"]
 
@@ -105,7 +107,18 @@ def tightened(relations: Iterable[Any], columns: Mapping[str, Column]) -> dict[s
             found[one.lesser] = (below[0], min(below[1], above[1] - gap))
             raised = above[0] if columns[one.lesser].missing else max(above[0], below[0] + gap)
             found[one.greater] = (raised, above[1])
-    return found
+    return {name: _on_steps(columns[name], *span) for name, span in found.items()}
+
+
+def _on_steps(column: Column, low: float, high: float) -> tuple[float, float]:
+    """The outermost values of a column between two numbers."""
+    own = span_of(column)
+    step = getattr(column, "spacing", None) or (0 if column.type == "number" else Fraction(1))
+    if not step:
+        return low, high
+    first, last = (written(end) / step for end in (low, high))
+    inner = float(math.ceil(first) * step), float(math.floor(last) * step)
+    return (low if low == own[0] else inner[0], high if high == own[1] else inner[1])
 
 
 def shown_bounds(column: Column) -> str:

@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.trusted.arrays import BoolArray, FloatArray
-from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.constraints.computed import Computed, Looked
+from sfumato.trusted.constraints.layout import layout_of
 from sfumato.trusted.constraints.numbers import numbers_of, write_numbers
 from sfumato.trusted.encoding import Encoder, NumericCodec
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.schema.bounds import constant_of
+from sfumato.trusted.schema.constraint_checks import names_in
 from sfumato.trusted.schema.constraints import (
     Allowed,
     Forbidden,
@@ -30,7 +31,8 @@ _ROUNDING = 1e-9  # relative: what sums of floats lose
 def find_breaches(schema: Schema, table: pa.Table) -> dict[str, BoolArray]:
     """For each constraint that a record can break, by its text: whether each record of the table does.
 
-    A null keeps every relation. Values that are unreadable or out of bounds count as the schema reads them.
+    Constraints on columns that the table does not have are left out. A null keeps every relation. Values that are
+    unreadable or out of bounds count as the schema reads them.
     """
     return _Breaches(schema, table).find()
 
@@ -38,7 +40,8 @@ def find_breaches(schema: Schema, table: pa.Table) -> dict[str, BoolArray]:
 class _Breaches:
     def __init__(self, schema: Schema, table: pa.Table) -> None:
         self._schema, self._codecs = schema, Encoder(schema).columns
-        self._table = {name: _whole(table.column(name)) for name in schema.by_name}
+        there = set(table.column_names)
+        self._table = {name: _whole(table.column(name)) for name in schema.by_name if name in there}
         self._rows = table.num_rows
         self._numbers: dict[str, FloatArray] = {}
 
@@ -57,7 +60,7 @@ class _Breaches:
         found = {}
         for one in self._schema.constraints:
             parsed = parse_relation(one) if isinstance(one, str) else one
-            if type(parsed) in checks:
+            if type(parsed) in checks and set(names_in(parsed)) <= set(self._table):
                 found[describe(one)] = checks[type(parsed)](parsed)
         return found
 
