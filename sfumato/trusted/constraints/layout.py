@@ -38,6 +38,7 @@ from sfumato.trusted.schema import Column, IntegerColumn, NumberColumn, Schema
 from sfumato.trusted.schema.bounds import kind_of, least_gap, least_step, span_of, tightened, with_bounds
 from sfumato.trusted.schema.constraints import Function, Key, Place, Total
 from sfumato.trusted.schema.relations import Equation, Inequality, parse_relation
+from sfumato.trusted.schema.steps import written
 
 
 class Chance(Protocol):
@@ -209,8 +210,9 @@ class Layout:
         most = max(span_of(child)[1] - gap.start, least_step(child))
         if child.type == "number":
             spacings = {getattr(self.columns[other], "spacing", None) for other in gap.reads}
-            step = float(spacing) if len(spacings) == 1 and (spacing := spacings.pop()) is not None else None
-            high = most if step is None else round(most / step) * step
+            spacing = spacings.pop() if len(spacings) == 1 else None
+            step = None if spacing is None else float(spacing)
+            high = most if spacing is None else float(round(written(most) / spacing) * spacing)
             return NumberColumn(name=name, type="number", bounds=(0.0, high), step=step, missing=child.missing)
         scale = "log" if most >= _EXACT else "linear"  # where not every distance has a code, short ones have
         return IntegerColumn(
@@ -296,8 +298,9 @@ class Layout:
             if isinstance(one, Cell)
             else one.backward(number, numbers)
         )
+        least = one.base(numbers) if isinstance(one, Gap) else None
         for name, values in back.items():
-            found[name] = write_numbers(self._ordered(name), values)
+            found[name] = write_numbers(self._ordered(name), values, least)
             numbers[name] = numbers_of(self._ordered(name), found[name])
 
     def _follow(self, name: str, one: Followed, numbers: dict[str, FloatArray], found: dict[str, pa.Array]) -> None:

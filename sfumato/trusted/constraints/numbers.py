@@ -14,6 +14,7 @@ from sfumato.trusted.encoding import NumericCodec
 from sfumato.trusted.encoding.code_arrays import as_they_lie
 
 Numbers = Mapping[str, FloatArray]
+_HAIR = 1e-12  # relative: what a difference of decimals loses
 _DIGITS = 14  # that a sum keeps of its largest value: what float64 adds beyond is no part of the values
 
 
@@ -49,10 +50,18 @@ def _of_nothing(codes: NumericCodec, *, absent: bool) -> float:
     return math.nan if codes.missing is not None else float(codes.numbers[codes.otherwise])
 
 
-def write_numbers(codes: NumericCodec, numbers: FloatArray) -> pa.Array:
-    """Numbers as values of a column, on its steps and within its bounds; NaN as missing, or where it puts nothing."""
-    counted = numbers if codes.unit is None else codes.unit.counts(numbers)
+def write_numbers(codes: NumericCodec, numbers: FloatArray, least: FloatArray | None = None) -> pa.Array:
+    """Numbers as values of a column, on its steps and within its bounds; NaN as missing, or where it puts nothing.
+
+    No value is below `least`, if there is any: it goes to the next step above.
+    """
+    counted, floor = (
+        part if part is None or codes.unit is None else codes.unit.counts(part) for part in (numbers, least)
+    )
     scaled = np.rint(counted) if codes.whole else np.round(counted, _decimals(codes))
+    if floor is not None:
+        above = np.ceil(floor - _HAIR * np.abs(floor)) if codes.whole else floor
+        scaled = np.maximum(scaled, above)
     known = ~np.isnan(scaled)
     if codes.missing is None:
         scaled = np.where(known, scaled, _of_nothing(codes, absent=False))
