@@ -55,11 +55,10 @@ def write_numbers(codes: NumericCodec, numbers: FloatArray, least: FloatArray | 
 
     No value is below `least`, if there is any: it goes to the next step above.
     """
-    counted, floor = (
-        part if part is None or codes.unit is None else codes.unit.counts(part) for part in (numbers, least)
-    )
+    counted = numbers if codes.unit is None else codes.unit.counts(numbers)
     scaled = np.rint(counted) if codes.whole else np.round(counted, _decimals(codes))
-    if floor is not None:
+    if least is not None:
+        floor = least if codes.unit is None else codes.unit.counts(least)
         above = np.ceil(floor - _HAIR * np.abs(floor)) if codes.whole else floor
         scaled = np.maximum(scaled, above)
     known = ~np.isnan(scaled)

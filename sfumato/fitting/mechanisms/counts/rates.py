@@ -82,10 +82,13 @@ def add_silent(rates: FloatArray, codes: FloatArray) -> FloatArray:
     """Rates of all kinds (regions x kinds), so that no code has none, and a silent one that of a typical code.
 
     codes   how many there are of each kind but the silent one
+
+    Only the weights of one region are ever compared, so that each region is measured by its own typical code: a kind
+    that was hardly expected would else lead beyond what floats can tell apart.
     """
     typical = rates @ codes / max(float(codes.sum()), 1.0)
-    typical = np.where(typical > 0, typical, 1.0)[:, None]
-    return np.column_stack((np.maximum(rates, Tuning.least * typical), typical))
+    relative = rates / np.where(typical > 0, typical, 1.0)[:, None]
+    return np.column_stack((np.maximum(relative, Tuning.least), np.ones(len(rates))))
 
 
 def region_starts(ends: Sequence[int], held: FloatArray, most: int, last: int) -> list[int]:
