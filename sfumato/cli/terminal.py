@@ -181,9 +181,9 @@ def print_evaluation(result: "Evaluation") -> None:
 
 def _print_violations(result: "Evaluation") -> None:
     """The rules of the schema, and how many rows break them."""
-    table = Table(title="rules of the schema: share of the rows that break them", title_justify="left")
-    for name in ("rule", "real rows", "synthetic rows"):
-        table.add_column(name, justify="left" if name == "rule" else "right")
+    table = Table(title="constraints of the schema: share of the rows that break them", title_justify="left")
+    for name in ("constraint", "real rows", "synthetic rows"):
+        table.add_column(name, justify="left" if name == "constraint" else "right")
     for item in result.violations:
         table.add_row(Text(item.rule), f"{item.real:.2%}", f"{item.synthetic:.2%}")
     _screen.print(table)

@@ -13,6 +13,7 @@ from sfumato.report.charts import budget_chart, column_chart, dependence_chart
 from sfumato.report.images import image_grids
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.schema import Column
+from sfumato.trusted.schema.constraints import describe
 
 _MOST_IN_MATRIX = 30
 _MOST_CHARTS = 120
@@ -38,6 +39,7 @@ def public_report(release: Release) -> str:
         budget=budget_chart(release.statement),
         charts=charts,
         images=image_grids(release),
+        constraints=[describe(one) for one in release.schema.constraints],
         chosen=chosen,
         matrix=dependence_chart(release.model, chosen) if len(chosen) > 1 else "",
         **_classes(release),

@@ -1,4 +1,4 @@
-"""Rules of the schema in an evaluation: counted over all rows, told wherever its results stand."""
+"""Constraints of the schema in an evaluation: counted over all rows, told wherever its results stand."""
 
 import dataclasses
 import json
@@ -72,11 +72,11 @@ def test_an_evaluation_tells_them(release, jobs, capsys):
     assert 0 < first.synthetic < 1
     assert json.loads(json.dumps(result.to_dict()))["violations"][0] == dataclasses.asdict(first)
     page = private_report(result, release)
-    assert "Rules of the schema" in page
+    assert "Constraints of the schema" in page
     assert f"forbid: {{job: {jobs[0]}}}" in page
     terminal.print_evaluation(result)
     shown = capsys.readouterr().out
-    assert "rules of the schema" in shown
+    assert "constraints of the schema" in shown
     assert f"{first.real:.2%}" in shown
     assert f"{first.synthetic:.2%}" in shown
 
@@ -88,6 +88,6 @@ def test_a_schema_without_rules_has_no_such_section(tmp_path):
     asked = ["evaluate", "b.sfumato", "--real", "t.parquet", "--test", "t.parquet", "--out", "c.html", "-n", "200"]
     done = CliRunner().invoke(app, [str(tmp_path / word) if "." in word else word for word in asked])
     assert done.exit_code == 0, done.output
-    assert "rules of the schema" not in done.output
-    assert "Rules of the schema" not in (tmp_path / "c.html").read_text()
+    assert "constraints of the schema" not in done.output
+    assert "Constraints of the schema" not in (tmp_path / "c.html").read_text()
     assert json.loads((tmp_path / "c.json").read_text())["violations"] == []

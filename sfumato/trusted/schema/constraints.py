@@ -178,4 +178,6 @@ def _plain(value: Any) -> str:
         return "{" + ", ".join(f"{key}: {_plain(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_plain, value)) + "]"
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool | None):
+        return {None: "null", True: "true", False: "false"}[value]
+    return f"{value:g}" if isinstance(value, float) else str(value)
