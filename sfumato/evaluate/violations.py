@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.trusted.constraints.breaches import find_breaches
+from sfumato.fitting.breaches import find_breaches
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source

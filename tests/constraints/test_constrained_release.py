@@ -11,7 +11,7 @@ import pytest
 import sfumato
 from sfumato.artefact.verify import Outcome, verify
 from sfumato.errors import RequestError
-from sfumato.trusted.constraints.breaches import find_breaches
+from sfumato.fitting.breaches import find_breaches
 from tests.constraints.stays import COLUMNS, CONSTRAINTS, SCHEMA, stays
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato.errors import RequestError, SchemaError
-from sfumato.trusted.constraints.breaches import find_breaches
+from sfumato.fitting.breaches import find_breaches
 from tests.constraints.random_schemas import constrained_schemas, random_table
 
 

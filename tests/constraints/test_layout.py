@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato.errors import RequestError
+from sfumato.fitting.breaches import find_breaches
 from sfumato.trusted.constraints import layout_of
-from sfumato.trusted.constraints.breaches import find_breaches
 from sfumato.trusted.constraints.computed import full_years
 from sfumato.trusted.constraints.places import CELLS, Cell
 from tests.constraints.stays import COLUMNS, SCHEMA, stays

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import RequestError
+from sfumato.fitting.breaches import find_breaches
 from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.model import Model
 from sfumato.fitting.models.sampled_columns import (
@@ -26,7 +27,6 @@ from sfumato.fitting.models.sampled_columns import (
 from sfumato.fitting.public_rng import public_rng
 from sfumato.trusted.arrays import BoolArray, FloatArray
 from sfumato.trusted.constraints import Layout
-from sfumato.trusted.constraints.breaches import find_breaches
 from sfumato.trusted.constraints.computed import Computed
 from sfumato.trusted.constraints.gaps import Gap
 from sfumato.trusted.constraints.numbers import numbers_of
