@@ -98,13 +98,38 @@ def _numbers(*constraints):
     return sfumato.Schema.from_dict({"sfumato": 1, "name": "n", "columns": columns, "constraints": list(constraints)})
 
 
+def test_a_value_that_breaks_a_link_counts_as_the_nearest_for_the_next():
+    schema = _numbers("b >= a", "c >= b")
+    back = layout_of(schema).decode(
+        encode(pa.table({"a": [9, 9], "b": [2, 2], "c": [5, 12]}), schema), np.random.default_rng(0), {}
+    )
+    assert back.to_pylist() == [{"a": 9, "b": 9, "c": 9}, {"a": 9, "b": 9, "c": 12}]
+
+
+def test_a_record_without_reference_has_the_same_distance_alone_and_among_others():
+    schema = _numbers("c >= b")
+    table = pa.table({"a": [0] * 6, "b": [7, None, 30, None, 9, 40], "c": [9, 12, 31, 0, 3, 40]})
+    together = encode(table, schema).codes["c - b"].tolist()
+    assert together == [2, 12, 1, 0, 0, 0]
+    assert [encode(table.slice(k, 1), schema).codes["c - b"][0] for k in range(6)] == together
+
+
+def test_parts_beyond_the_total_count_as_the_total():
+    columns = [{"name": name, "type": "integer", "bounds": [0, 60]} for name in "abc"]
+    content = {"sfumato": 1, "name": "n", "columns": columns, "constraints": [{"total": 60, "of": ["a", "b", "c"]}]}
+    schema = sfumato.Schema.from_dict(content)
+    table = pa.table({"a": [60, 50, 0], "b": [60, 50, 60], "c": [60, 0, 0]})
+    back = layout_of(schema).decode(encode(table, schema), np.random.default_rng(0), {})
+    assert [tuple(row.values()) for row in back.to_pylist()] == [(60, 0, 0), (50, 10, 0), (0, 60, 0)]
+
+
 def test_bounds_that_constraints_leave():
     layout = layout_of(_numbers("b >= a", "c > b", "c <= 30"))
     assert layout.columns["c"].bounds == (0, 30)  # b may be missing, and then c is free
     assert layout.columns["a"].bounds == (0, 29)
 
 
-@given(st.lists(st.tuples(st.floats(-80, 80), st.floats(-170, 170)), min_size=1, max_size=50))
+@given(st.lists(st.tuples(st.floats(-90, 90), st.floats(-180, 180)), min_size=1, max_size=50))
 def test_places_come_back_within_their_cell(places):
     cell = Cell(("lat", "lon"), (-90.0, -180.0), (180 / CELLS**0.5, 360 / CELLS**0.5))
     lat, lon = np.array(places).T

@@ -39,8 +39,8 @@ class Gap:
         return np.where(np.isnan(nearest), self.start, nearest)
 
     def forward(self, numbers: Numbers) -> FloatArray:
-        """The distance of each record; NaN where the column is missing."""
-        return np.maximum(numbers[self.column] - self.base(numbers), 0.0)
+        """The distance of each record, whose numbers lie no lower than they may; NaN where the column is missing."""
+        return numbers[self.column] - self.base(numbers)
 
     def backward(self, distance: FloatArray, numbers: Numbers) -> dict[str, FloatArray]:
         """The column, given the distance and the references."""

@@ -47,18 +47,17 @@ class Share:
         return names[self.place :] if self.place == len(names) - 2 else names[self.place : self.place + 1]
 
     def left(self, numbers: Numbers, rows: int) -> FloatArray:
-        """What the parts before this one leave of the total."""
+        """What the parts before this one leave of the total; below 0 where they are more than it."""
         left = self.parts.whole(numbers, rows)
         for name in self.parts.names[: self.place]:
-            left = np.maximum(left - numbers[name], 0.0)
+            left = left - numbers[name]
         return left
 
     def forward(self, numbers: Numbers) -> FloatArray:
-        """The share of each record."""
+        """The share of each record; above 1 where the parts are more than the total."""
         own = numbers[self.parts.names[self.place]]
         left = self.left(numbers, len(own))
-        taken = np.clip(own, 0.0, left)
-        return np.divide(taken, left, out=np.zeros_like(taken), where=left > 0)
+        return np.divide(own, left, out=np.zeros_like(own), where=left > 0)
 
     def backward(self, share: FloatArray, numbers: Numbers) -> dict[str, FloatArray]:
         """The part, and with the last share the last part."""
