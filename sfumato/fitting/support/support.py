@@ -49,6 +49,11 @@ class Support:
             raise ValueError(f"cells of column {name!r} are forbidden in part")
         return by_cell
 
+    def must_follow(self, grids: Mapping[str, Grid]) -> None:
+        """Refuse grids of which a cell is forbidden in part."""
+        for name in self.names:
+            self.of_cells(name, grids[name])
+
     def kinds(self, name: str, grid: Grid) -> IntArray:
         """A number for each cell; the same boxes hold the cells of one number."""
         return kinds_of(self.of_cells(name, grid))

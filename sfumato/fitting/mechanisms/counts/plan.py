@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
 from sfumato.errors import SchemaError
-from sfumato.fitting.mechanisms.counts.grids import fine_grid, is_long
+from sfumato.fitting.mechanisms.counts.grids import cut_at, fine_grid, is_long
+from sfumato.fitting.support.support import Support
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
@@ -37,7 +38,7 @@ class CountsPlan:
     have theirs, one-way tables, pairs.
 
     Each has its mu. `labelled` says whether the classes are few enough for a labeller, `pair_features` whether it looks
-    at pairs.
+    at pairs. `support` is what the schema's rules allow, None where it has none.
     """
 
     columns: Mapping[str, Column]
@@ -52,6 +53,7 @@ class CountsPlan:
     mu_pairs: float | None
     labelled: bool
     pair_features: bool
+    support: Support | None = field(default=None, kw_only=True)
 
     @cached_property
     def codes(self) -> Mapping[str, Codes]:
@@ -90,9 +92,12 @@ class CountsPlan:
         if list(grids) != list(schema.by_name) or not grids_follow(grids.items(), schema):
             raise ValueError("the grids of the plan are not of the schema's columns")
         refuse_too_many_cells(schema, grids)
+        support = support_of(schema)
+        if support is not None:
+            support.must_follow(grids)
         if not all(isinstance(fields[name], bool) for name in ("labelled", "pair_features")):
             raise ValueError("the plan does not say whether there is a labeller")
-        return cls(schema.by_name, grids, schema.features, schema.target, adjacency, **fields)
+        return cls(schema.by_name, grids, schema.features, schema.target, adjacency, **fields, support=support)
 
     @classmethod
     def from_shares(
@@ -117,6 +122,7 @@ class CountsPlan:
             mu_pairs=mu.get("pairs"),
             labelled=found.labelled,
             pair_features=found.pair_features,
+            support=found.support,
             **own,
         )
 
@@ -144,6 +150,7 @@ class Geometry:
     long_target: bool  # whether the target has
     labelled: bool
     pair_features: bool
+    support: Support | None
 
 
 def zoom_share(budget: Budget, found: Geometry) -> float:
@@ -160,6 +167,9 @@ def geometry_of(schema: Schema) -> Geometry:
     codes = Encoder(schema).columns
     shared = {id(code): fine_grid(code) for code in codes.values()}
     grids = {name: shared[id(code)] for name, code in codes.items()}
+    support = support_of(schema)
+    if support is not None:
+        grids |= {name: cut_at(codes[name], grids[name], support.edges(name)) for name in support.names}
     refuse_too_many_cells(schema, grids)
     classes = _most_classes(schema, codes, grids)
     columns = len(schema.features)
@@ -173,7 +183,13 @@ def geometry_of(schema: Schema) -> Geometry:
         long_target=schema.target is not None and is_long(codes[schema.target]),
         labelled=1 < classes <= Tuning.many_classes and 0 < columns * (classes - 1) <= Tuning.most_features,
         pair_features=(columns + pairs) * (classes - 1) <= Tuning.most_features,
+        support=support,
     )
+
+
+def support_of(schema: Schema) -> Support | None:
+    """What the schema's rules allow; None where it has none."""
+    return Support.of(schema.forbidden, {name: codes_of(column).size for name, column in schema.by_name.items()})
 
 
 def _most_classes(schema: Schema, codes: Mapping[str, Codes], grids: Mapping[str, Grid]) -> int:
