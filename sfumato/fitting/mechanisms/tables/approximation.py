@@ -9,13 +9,13 @@ component to the marginals of its class, so that noise alone makes no two column
 """
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
+from sfumato.fitting.mechanisms.tables.start import Start
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import Float32Array, FloatArray, IntArray
@@ -30,6 +30,9 @@ class Tuning(TuningConstants, group="tables.approximation"):
     warm = 0.1
     fade = 0.9  # Adam's memories
     fade_square = 0.999
+
+
+_TINY = np.finfo(np.float32).tiny
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class ProductMixture:
     logits: Float32Array
     weight_logits: Float32Array
     owner: IntArray  # the class of each component
-    marginals: Float32Array  # components x groups: those of their class
+    marginals: Float32Array  # components x groups: those of their class; 0 where a component gives no probability
     offsets: IntArray
 
     @property
@@ -129,7 +132,7 @@ class ProductMixture:
         inner = theta * by_theta
         by_logits = inner - theta * np.add.reduceat(inner, self.offsets, axis=1)[:, self._column]
         by_logits += Tuning.prior * (theta - self.marginals)
-        total -= Tuning.prior * float((self.marginals * np.log(theta)).sum())
+        total -= Tuning.prior * float((self.marginals * np.log(np.maximum(theta, _TINY))).sum())
         return total, by_logits, pi * (by_pi - pi @ by_pi)
 
     def fit(self, seen: Evidence, steps: int) -> None:
@@ -150,20 +153,19 @@ class ProductMixture:
 
 
 def approximate(
-    one_way: OneWays, pairs: PairTables | None, components: Sequence[int], steps: int
-) -> tuple[FloatArray, list[FloatArray], IntArray]:
-    """Fit so many components of each class: their weights, theta by column (components x groups), their class."""
+    one_way: OneWays, pairs: PairTables | None, start: Start, steps: int
+) -> tuple[FloatArray, list[FloatArray]]:
+    """Fit the components: their weights, and theta by column (components x groups), 0 outside of their box."""
     seen = evidence(one_way, pairs)
     rng = public_rng(0)  # it breaks the tie between components
-    owner = np.repeat(np.arange(len(components)), components)
-    marginals = np.concatenate([column.theta for column in one_way.columns.values()], axis=1)[owner].astype(np.float32)
-    jitter = np.where(np.repeat(components, components) > 1, Tuning.jitter, 0.0)[:, None]
-    logits = (np.log(marginals) + jitter * rng.normal(size=marginals.shape)).astype(np.float32)
-    weights = np.log(one_way.totals / one_way.size / components)[owner].astype(np.float32)
-    mixture = ProductMixture(logits, weights, owner, marginals, seen.offsets)
+    owner, marginals = start.owner, start.marginals.astype(np.float32)
+    jitter = np.where(start.siblings > 1, Tuning.jitter, 0.0)[:, None]
+    with np.errstate(divide="ignore"):
+        logits = (np.log(marginals) + jitter * rng.normal(size=marginals.shape)).astype(np.float32)
+    mixture = ProductMixture(logits, np.log(start.weights).astype(np.float32), owner, marginals, seen.offsets)
     mixture.fit(seen, steps)
     pi = mixture.pi.astype(np.float64)
     # the classes' totals are known better than the fit knows them
-    pi *= (one_way.totals / one_way.size / np.bincount(owner, weights=pi))[owner]
+    pi *= (one_way.totals / one_way.size)[owner] / np.bincount(owner, weights=pi)[owner]
     theta = np.split(mixture.theta.astype(np.float64), seen.offsets[1:], axis=1)
-    return pi / pi.sum(), [part / part.sum(axis=1, keepdims=True) for part in theta], owner
+    return pi / pi.sum(), [part / part.sum(axis=1, keepdims=True) for part in theta]

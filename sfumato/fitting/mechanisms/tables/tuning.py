@@ -1,7 +1,7 @@
 """The constants of all modules here, which a bundle stores."""
 
 from sfumato.fitting.mechanisms.counts.tuning import COUNTS_TUNING
-from sfumato.fitting.mechanisms.tables import adaptation, approximation, plan, whitening
+from sfumato.fitting.mechanisms.tables import adaptation, approximation, plan, raking, start, whitening
 from sfumato.fitting.tuning import TuningConstants
 
 
@@ -16,6 +16,8 @@ TABLES_TUNING = (
     *COUNTS_TUNING,
     plan.Tuning,
     approximation.Tuning,
+    start.Tuning,
+    raking.Tuning,
     adaptation.Tuning,
     whitening.Tuning,
     Components,
