@@ -89,7 +89,8 @@ def attach_labeller(mixture: TableMixture, plan: TablesPlan, model: Softmax | No
     """The mixture with a labeller, where there is one."""
     if model is None or plan.target is None:
         return mixture
-    return replace(mixture, labeller=Labeller.of(model, plan.target))
+    forbidden = () if plan.support is None else plan.support.forbidden
+    return replace(mixture, labeller=Labeller.of(model, plan.target, forbidden=forbidden))
 
 
 def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> TableMixture:
