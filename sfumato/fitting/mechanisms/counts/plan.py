@@ -18,6 +18,7 @@ from sfumato.trusted.feature_maps.grid import grids_follow
 from sfumato.trusted.schema import Column, Schema
 
 MOST_CELLS = 10_000_000
+MOST_PARTS = 4_096  # classes of the target times boxes of what rules allow, each of which has a component
 
 
 class Tuning(TuningConstants, group="counts.plan"):
@@ -95,6 +96,7 @@ class CountsPlan:
         support = support_of(schema)
         if support is not None:
             support.must_follow(grids)
+            refuse_too_many_parts(schema, grids, support)
         if not all(isinstance(fields[name], bool) for name in ("labelled", "pair_features")):
             raise ValueError("the plan does not say whether there is a labeller")
         return cls(schema.by_name, grids, schema.features, schema.target, adjacency, **fields, support=support)
@@ -170,6 +172,7 @@ def geometry_of(schema: Schema) -> Geometry:
     support = support_of(schema)
     if support is not None:
         grids |= {name: cut_at(codes[name], grids[name], support.edges(name)) for name in support.names}
+        refuse_too_many_parts(schema, grids, support)
     refuse_too_many_cells(schema, grids)
     classes = _most_classes(schema, codes, grids)
     columns = len(schema.features)
@@ -210,3 +213,16 @@ def refuse_too_many_cells(schema: Schema, grids: Mapping[str, Grid]) -> None:
                 f"column {name!r} by the target {schema.target!r} would be a table of {grids[name].size} x {classes} "
                 f"cells, more than {MOST_CELLS}; shorten the lists of values"
             )
+
+
+def refuse_too_many_parts(schema: Schema, grids: Mapping[str, Grid], support: Support) -> None:
+    """Every value of the target in every box that it can be in needs a component; a numeric one has few classes."""
+    target = schema.target
+    if target is None or isinstance(codes_of(schema[target]), NumericCodec):
+        return
+    parts = int(support.of_cells(target, grids[target]).sum())
+    if parts > MOST_PARTS:
+        raise SchemaError(
+            f"the rules between columns cut the table into {len(support.boxes)} parts, which with the values of the "
+            f"target {target!r} are {parts}, more than {MOST_PARTS}; give fewer or simpler rules, or a shorter target"
+        )

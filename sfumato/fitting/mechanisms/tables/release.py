@@ -95,19 +95,15 @@ def attach_labeller(mixture: TableMixture, plan: TablesPlan, model: Softmax | No
 
 def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> TableMixture:
     """The fitted mixture over the codes of every column, the target among them."""
-    classes = one_way.classes
-    components = _components(one_way, pairs, fit.components)
-    start = (
-        start_anywhere(one_way, components)
-        if plan.support is None
-        else start_in_boxes(plan, plan.support, one_way, components)
-    )
-    if one_way.columns:
-        steps = max(1, fit.steps * Planning.many_classes // max(Planning.many_classes, classes.count))
-        weights, thetas = approximate(one_way, pairs, start, steps)
+    components, support = _components(one_way, pairs, fit.components), plan.support
+    steps = max(1, fit.steps * Planning.many_classes // max(Planning.many_classes, one_way.classes.count))
+    if support is None:
+        start = start_anywhere(one_way, components)
     else:
-        weights, thetas = start.weights / start.weights.sum(), []
-    target = None if plan.support is None else target_in_boxes(plan, plan.support, one_way, start, weights)
+        start = start_in_boxes(plan, support, one_way, components)
+        steps = max(1, steps * Components.many // max(Components.many, len(start.owner)))
+    weights, thetas = approximate(one_way, pairs, start, steps) if one_way.columns else (start.weights, [])
+    target = None if support is None else target_in_boxes(plan, support, one_way, start, weights)
     return assemble_mixture(plan, one_way, weights, thetas, start.owner, asdict(fit), target)
 
 

@@ -68,7 +68,7 @@ def start_in_boxes(plan: CountsPlan, support: Support, one_way: OneWays, compone
         if name in held:
             theta = theta * raked.factors[name][owner] * held[name][box]
         parts.append(theta / theta.sum(axis=1, keepdims=True))
-    return Start(owner, box, siblings, weights, np.concatenate(parts, axis=1))
+    return Start(owner, box, siblings, weights / weights.sum(), np.concatenate(parts, axis=1))
 
 
 def target_in_boxes(plan: CountsPlan, support: Support, one_way: OneWays, start: Start, pi: FloatArray) -> FloatArray:

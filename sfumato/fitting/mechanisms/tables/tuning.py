@@ -10,6 +10,7 @@ class Components(TuningConstants, group="tables.components"):
 
     first_component = 10.0  # noise deviations of a pair's count that a class must hold for them
     next_component = 2.0
+    many = 2_000  # of all classes and boxes; more have a shorter fit: a bound on time
 
 
 TABLES_TUNING = (

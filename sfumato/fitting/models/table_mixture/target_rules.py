@@ -70,6 +70,8 @@ class TargetRules:
     @classmethod
     def from_list(cls, content: Any, target: str) -> "TargetRules":
         """The rules that `to_list` wrote."""
+        if not isinstance(content, list) or not all(isinstance(rule, dict) for rule in content):
+            raise ValueError("rules on a target are a list of columns and their runs")
         rules = [{name: [(one, end) for one, end in runs] for name, runs in rule.items()} for rule in content]
         if not rules or sum(len(runs) for rule in rules for runs in rule.values()) > _MOST:
             raise ValueError("there are no rules on the target, or too many")
