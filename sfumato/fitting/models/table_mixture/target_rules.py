@@ -63,19 +63,20 @@ class TargetRules:
         forbidden: BoolArray = met.astype(np.float32) @ hit.astype(np.float32) > 0
         return ~forbidden | forbidden.all(axis=1, keepdims=True)
 
-    def to_list(self) -> list[dict[str, list[list[int]]]]:
-        """Plain content."""
-        return [{name: [list(run) for run in runs] for name, runs in rule.items()} for rule in self.forbidden]
+    def to_list(self) -> list[Any]:
+        """Plain content: of every rule the names of its columns, each with its runs."""
+        return [[[name, [list(run) for run in runs]] for name, runs in rule.items()] for rule in self.forbidden]
 
     @classmethod
     def from_list(cls, content: Any, target: str) -> "TargetRules":
         """The rules that `to_list` wrote."""
-        if not isinstance(content, list) or not all(isinstance(rule, dict) for rule in content):
-            raise ValueError("rules on a target are a list of columns and their runs")
-        rules = [{name: [(one, end) for one, end in runs] for name, runs in rule.items()} for rule in content]
+        try:
+            rules = tuple({str(name): tuple((low, up) for low, up in runs) for name, runs in rule} for rule in content)
+        except TypeError:
+            raise ValueError("rules on a target are lists of columns and their runs") from None
         if not rules or sum(len(runs) for rule in rules for runs in rule.values()) > _MOST:
             raise ValueError("there are no rules on the target, or too many")
-        return cls(target, tuple({name: tuple(runs) for name, runs in rule.items()} for rule in rules))
+        return cls(target, rules)
 
 
 def _rising(runs: Any) -> bool:
