@@ -15,6 +15,7 @@ import numpy as np
 
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
+from sfumato.fitting.mechanisms.tables.families import Families
 from sfumato.fitting.mechanisms.tables.start import Start
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
@@ -83,11 +84,12 @@ def evidence(one_way: OneWays, pairs: PairTables | None) -> Evidence:
 class ProductMixture:
     """Components with their class, as logits: theta by column (softmax within each), pi over all components."""
 
-    logits: Float32Array
+    logits: Float32Array  # of components, or families, by groups
     weight_logits: Float32Array
     owner: IntArray  # the class of each component
     marginals: Float32Array  # components x groups: those of their class; 0 where a component gives no probability
     offsets: IntArray
+    families: Families | None = None  # where some components have the same logits
 
     @property
     def _column(self) -> IntArray:
@@ -97,7 +99,8 @@ class ProductMixture:
     def theta(self) -> Float32Array:
         """Components x groups of all columns."""
         column = self._column
-        e = np.exp(self.logits - np.maximum.reduceat(self.logits, self.offsets, axis=1)[:, column])
+        logits = self.logits if self.families is None else self.families.spread(self.logits)
+        e = np.exp(logits - np.maximum.reduceat(logits, self.offsets, axis=1)[:, column])
         theta: Float32Array = (e / np.add.reduceat(e, self.offsets, axis=1)[:, column]).astype(np.float32)
         return theta
 
@@ -107,6 +110,11 @@ class ProductMixture:
         e: Float32Array = np.exp(self.weight_logits - self.weight_logits.max())
         pi: Float32Array = e / e.sum()
         return pi
+
+    @property
+    def _prior(self) -> float | Float32Array:
+        """Records of the marginals that draw each component; those of a family together have as many as one alone."""
+        return Tuning.prior if self.families is None else Tuning.prior / self.families.sizes[:, None]
 
     def error(self, seen: Evidence) -> tuple[float, Float32Array, Float32Array]:
         """Minus the log-posterior up to a constant, and its gradient by both kinds of logits."""
@@ -131,9 +139,14 @@ class ProductMixture:
         by_theta += by_cells @ seen.coarse.T
         inner = theta * by_theta
         by_logits = inner - theta * np.add.reduceat(inner, self.offsets, axis=1)[:, self._column]
-        by_logits += Tuning.prior * (theta - self.marginals)
-        total -= Tuning.prior * float((self.marginals * np.log(np.maximum(theta, _TINY))).sum())
-        return total, by_logits, pi * (by_pi - pi @ by_pi)
+        by_logits += self._prior * (theta - self.marginals)
+        total -= float((self._prior * self.marginals * np.log(np.maximum(theta, _TINY))).sum())
+        by_weights = pi * (by_pi - pi @ by_pi)
+        if self.families is None:
+            return total, by_logits, by_weights
+        within, shares = self.families.within(pi), self.families.shares
+        total -= Tuning.prior * float((shares * np.log(np.maximum(within, _TINY))).sum())
+        return total, self.families.gather(by_logits), by_weights + Tuning.prior * (within - shares)
 
     def fit(self, seen: Evidence, steps: int) -> None:
         """Adam with a linear warm-up and a cosine to zero."""
@@ -161,8 +174,9 @@ def approximate(
     owner, marginals = start.owner, start.marginals.astype(np.float32)
     jitter = np.where(start.siblings > 1, Tuning.jitter, 0.0)[:, None]
     with np.errstate(divide="ignore"):
-        logits = (np.log(marginals) + jitter * rng.normal(size=marginals.shape)).astype(np.float32)
-    mixture = ProductMixture(logits, np.log(start.weights).astype(np.float32), owner, marginals, seen.offsets)
+        logits = (np.log(start.base.astype(np.float32)) + jitter * rng.normal(size=start.base.shape)).astype(np.float32)
+    weights = np.log(start.weights).astype(np.float32)
+    mixture = ProductMixture(logits, weights, owner, marginals, seen.offsets, start.families)
     mixture.fit(seen, steps)
     pi = mixture.pi.astype(np.float64)
     # the classes' totals are known better than the fit knows them

@@ -12,6 +12,7 @@ import numpy as np
 
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
+from sfumato.fitting.mechanisms.tables.families import Families, form_families
 from sfumato.fitting.mechanisms.tables.raking import Factors, rake, rake_rows
 from sfumato.fitting.support.support import Support, kinds_of
 from sfumato.fitting.tuning import TuningConstants
@@ -30,9 +31,11 @@ class Start:
 
     owner: IntArray  # the class of each
     box: IntArray
-    siblings: IntArray  # how many there are of its class and box, itself among them
     weights: FloatArray
     marginals: FloatArray
+    base: FloatArray  # those of each family before they are cut, or of each component
+    siblings: IntArray  # how many of these are alike but for chance, itself among them
+    families: Families | None = None
 
 
 def start_anywhere(one_way: OneWays, components: Sequence[int]) -> Start:
@@ -42,11 +45,11 @@ def start_anywhere(one_way: OneWays, components: Sequence[int]) -> Start:
     weights = (one_way.totals / one_way.size / components)[owner]
     thetas = [column.theta for column in one_way.columns.values()]
     marginals = np.concatenate([np.empty((len(components), 0)), *thetas], axis=1)[owner]
-    return Start(owner, np.zeros_like(owner), siblings, weights, marginals)
+    return Start(owner, np.zeros_like(owner), weights, marginals, marginals, siblings)
 
 
 def start_in_boxes(plan: CountsPlan, support: Support, one_way: OneWays, components: Sequence[int]) -> Start:
-    """About so many components of each class, at least one in every box that it can be in.
+    """About so many families of components of each class, in all boxes that it can be in.
 
     A class that is forbidden altogether has none.
     """
@@ -57,18 +60,22 @@ def start_in_boxes(plan: CountsPlan, support: Support, one_way: OneWays, compone
     }
     raked = _raked(plan, support, one_way, held)
     mass = np.where(raked.mass > 0, np.maximum(raked.mass, Tuning.least_box), 0.0)
-    wanted = np.rint(np.array(components)[:, None] * mass)
-    count = np.where(mass > 0, np.maximum(wanted, 1), 0).astype(np.int64)
-    owner, box = (np.repeat(part, count[count > 0]) for part in np.nonzero(count))
-    siblings = count[owner, box]
-    weights = (one_way.totals / one_way.size)[owner] * mass[owner, box] / siblings
-    parts = [np.empty((len(owner), 0))]
+    owner, box, family, siblings = form_families(mass, components)
+    together = np.zeros_like(mass)
+    np.add.at(together, (owner, box), 1)
+    weights = (one_way.totals / one_way.size)[owner] * mass[owner, box] / together[owner, box]
+    parts, bases = [np.empty((len(owner), 0))], [np.empty((len(components), 0))]
     for name, column in one_way.columns.items():
-        theta = column.theta[owner]
-        if name in held:
-            theta = theta * raked.factors[name][owner] * held[name][box]
+        base = column.theta * raked.factors.get(name, 1.0)
+        theta = base[owner] * held[name][box] if name in held else base[owner]
         parts.append(theta / theta.sum(axis=1, keepdims=True))
-    return Start(owner, box, siblings, weights / weights.sum(), np.concatenate(parts, axis=1))
+        bases.append(base)
+    marginals = np.concatenate(parts, axis=1)
+    base = np.concatenate(bases, axis=1)[owner[np.searchsorted(family, np.arange(len(siblings)))]]
+    shares = weights / np.bincount(family, weights=weights)[family]
+    closed = np.where(marginals > 0, 0.0, -np.inf)
+    families = Families(family, shares.astype(np.float32), closed.astype(np.float32))
+    return Start(owner, box, weights / weights.sum(), marginals, base, siblings, families)
 
 
 def target_in_boxes(plan: CountsPlan, support: Support, one_way: OneWays, start: Start, pi: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """The constants of all modules here, which a bundle stores."""
 
 from sfumato.fitting.mechanisms.counts.tuning import COUNTS_TUNING
-from sfumato.fitting.mechanisms.tables import adaptation, approximation, plan, raking, start, whitening
+from sfumato.fitting.mechanisms.tables import adaptation, approximation, families, plan, raking, start, whitening
 from sfumato.fitting.tuning import TuningConstants
 
 
@@ -19,6 +19,7 @@ TABLES_TUNING = (
     approximation.Tuning,
     start.Tuning,
     raking.Tuning,
+    families.Tuning,
     adaptation.Tuning,
     whitening.Tuning,
     Components,
