@@ -9,6 +9,7 @@ from sfumato.fitting.mechanisms.counts.classes import Classes
 from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.mechanisms.tables.approximation import ProductMixture, approximate, evidence
+from sfumato.fitting.mechanisms.tables.start import start_anywhere
 from sfumato.trusted.feature_maps import Grid
 
 SIZES = {"a": 3, "b": 4, "c": 5}
@@ -74,7 +75,9 @@ def test_it_finds_the_tables_behind_a_little_noise(classes):
     rng = np.random.default_rng(1)
     truth = hidden(rng, 6, classes)
     one_way, pairs = tables(truth, classes, 1e5, 20.0, rng)
-    weights, thetas, owner = approximate(one_way, pairs, [8] * classes, 800)
+    start = start_anywhere(one_way, [8] * classes)
+    owner = start.owner
+    weights, thetas = approximate(one_way, pairs, start, 800)
     theta = dict(zip(SIZES, thetas, strict=True))
     assert np.isclose(weights.sum(), 1)
     for x, y in itertools.combinations(SIZES, 2):
@@ -91,7 +94,7 @@ def test_noise_alone_makes_no_columns_depend():
     rng = np.random.default_rng(2)
     truth = (np.ones(1), np.zeros(1, dtype=int), {name: rng.dirichlet(np.ones(s), 1) for name, s in SIZES.items()})
     one_way, pairs = tables(truth, 1, 5_000.0, 60.0, rng)
-    weights, thetas, _ = approximate(one_way, pairs, [20], 800)
+    weights, thetas = approximate(one_way, pairs, start_anywhere(one_way, [20]), 800)
     a, b = thetas[0], thetas[1]
     joint = np.einsum("k,ka,kb->ab", weights, a, b)
     apart = np.abs(joint - np.outer(joint.sum(axis=1), joint.sum(axis=0))).sum() / 2
@@ -103,7 +106,9 @@ def test_noise_alone_makes_no_columns_depend():
 def test_without_pairs_the_marginals_are_kept():
     rng = np.random.default_rng(3)
     one_way, _ = tables(hidden(rng, 3, 2), 2, 1e5, 10.0, rng)
-    _, thetas, owner = approximate(one_way, None, [1, 1], 300)
+    start = start_anywhere(one_way, [1, 1])
+    owner = start.owner
+    _, thetas = approximate(one_way, None, start, 300)
     for column, theta in zip(one_way.columns.values(), thetas, strict=True):
         assert np.allclose(theta, column.theta[owner], atol=0.01)
 

@@ -28,7 +28,7 @@ def test_the_rare_ones_keep_their_total():
     grid, totals, off = Grid.of_cells(np.arange(CODES)), np.full(2, RECORDS / 2), []
     for seed in range(8):
         counts = noisy_counts(seed)
-        column = _listed(grid, counts, SIGMA, totals, 1.0)
+        column = _listed(grid, counts, SIGMA, totals, 1.0, np.zeros(len(counts), dtype=np.int64))
         own = counts[column.groups == column.groups.max()].sum()
         off.append((column.grouped[-1].sum() - RECORDS / 2, own - RECORDS / 2))
         assert np.sqrt(column.variance[-1]) < 0.1 * SIGMA * np.sqrt(CODES)  # far below the noise of their own sum

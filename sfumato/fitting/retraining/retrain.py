@@ -8,6 +8,7 @@ from sfumato.errors import RequestError
 from sfumato.fitting.generators.networks import CustomGenerator
 from sfumato.fitting.generators.training import Epoch
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism
+from sfumato.fitting.mechanisms.rules_refused import refuse_rules
 from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.retraining.fit import OWN, fit_generator
 from sfumato.trusted.schema import Schema
@@ -25,6 +26,7 @@ def retrain_model(
     device: str = "cpu",
 ) -> TableMixture:
     """A generator trained on what was released, as a model. It spends nothing: all of it is public."""
+    refuse_rules(schema, "a generator")
     if settings.get("generator") == OWN and generator is None:
         raise RequestError("the model is of a generator that this library does not bring; train it with that generator")
     data = mechanism.training_data(measurements, plan, schema)

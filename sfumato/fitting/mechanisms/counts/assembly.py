@@ -32,8 +32,12 @@ def assemble_mixture(
     thetas: Sequence[FloatArray],
     owner: IntArray,
     settings: Mapping[str, Any],
+    target: FloatArray | None = None,
 ) -> TableMixture:
-    """The mixture over the codes of every column from components over its groups (theta by column), and their class."""
+    """The mixture over the codes of every column from components over its groups (theta by column), and their class.
+
+    `target` is that of the target over its cells; None: as it was seen inside each component's class.
+    """
     classes, size = one_way.classes, one_way.size
     columns = {}
     for (name, column), theta in zip(one_way.columns.items(), thetas, strict=True):
@@ -46,7 +50,7 @@ def assemble_mixture(
         columns[name] = _pieces(column.grid, column.groups, noise, cells, column.weights)
     if plan.target is not None:
         noise = np.full(len(classes.groups), one_way.deviation / size)
-        theta = np.where(classes.groups == owner[:, None], classes.inside, 0.0)
+        theta = np.where(classes.groups == owner[:, None], classes.inside, 0.0) if target is None else target
         columns[plan.target] = _pieces(plan.grids[plan.target], classes.groups, noise, theta, classes.weights)
     ordered = {name: columns[name] for name in plan.codes}
     return TableMixture(weights, ordered, size, settings=settings)

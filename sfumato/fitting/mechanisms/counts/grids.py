@@ -53,6 +53,13 @@ def grid_of_cuts(codes: NumericCodec, cuts: Iterable[int]) -> Grid:
     return Grid.of_cells(cell_of_code)
 
 
+def cut_at(codes: Codes, grid: Grid, edges: Iterable[int]) -> Grid:
+    """The grid of a column with cuts at these codes as well: what lies on either side of one is in no common cell."""
+    if not isinstance(codes, NumericCodec) or {edge for edge in edges if edge < codes.steps} <= {*grid.starts}:
+        return grid
+    return grid_of_cuts(codes, (start for start in (*grid.starts, *edges) if start < codes.steps))
+
+
 def _cuts(codes: NumericCodec) -> list[int]:
     """The steps at which cells start.
 

@@ -3,6 +3,7 @@
 Post-processing: it sees released counts and the law of their noise only.
 """
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -24,7 +25,11 @@ class Tuning(TuningConstants, group="counts.merging"):
 
 
 def merge_alike(
-    counts: FloatArray, variance: FloatArray, widths: NDArray[np.integer], large: float = Tuning.large
+    counts: FloatArray,
+    variance: FloatArray,
+    widths: NDArray[np.integer],
+    large: float = Tuning.large,
+    records: float | None = None,
 ) -> IntArray:
     """A group for each cell of an ordered column: neighbours whose densities noise cannot tell apart are joined.
 
@@ -32,12 +37,16 @@ def merge_alike(
     variance    of the noise of each cell's counts
     widths      how much of the scale each cell covers
     large       share of all records that groups are joined up to
+    records     how many there are, where the cells are not all of the column's
 
     Bottom-up: the two neighbours that differ least are joined, until every two neighbours differ or hold too much. The
     difference is the chi-squared statistic of "the same density in every class", with the variance of noise and of
     sampling. In the end what is small, such as an empty cell between two large ones, is joined to what it is like.
     """
-    limit, total = chi2.ppf(Tuning.level, counts.shape[1]), max(counts.sum(), 1.0)
+    limit, total = (
+        chi2.ppf(Tuning.level, counts.shape[1]),
+        max(counts.sum() if records is None else records, 1.0),
+    )
 
     def up_to_large(counts: FloatArray, variance: FloatArray, width: FloatArray) -> FloatArray:
         held = counts.sum(axis=1)
@@ -53,6 +62,17 @@ def merge_alike(
     joined = [sum_groups(part, first) for part in (counts, variance, widths.astype(float))]
     second: IntArray = _merged(joined[0], joined[1], joined[2], small_ones, limit, 1)
     return second[first]
+
+
+def merge_within(kinds: IntArray, counts: FloatArray, variance: FloatArray, widths: NDArray[np.integer]) -> IntArray:
+    """As `merge_alike`, but neighbours of different kinds are never joined."""
+    groups = np.empty(len(kinds), dtype=np.int64)
+    ends = (*np.flatnonzero(np.diff(kinds)) + 1, len(kinds))
+    for first, last in itertools.pairwise((0, *ends)):
+        at = slice(first, last)
+        found = merge_alike(counts[at], variance[at], widths[at], records=float(counts.sum()))
+        groups[at] = found + (groups[first - 1] + 1 if first else 0)
+    return groups
 
 
 def merge_to(counts: FloatArray, variance: FloatArray, widths: NDArray[np.integer], most: int) -> IntArray:

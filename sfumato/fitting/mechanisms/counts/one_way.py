@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.fitting.mechanisms.counts.classes import Classes
 from sfumato.fitting.mechanisms.counts.estimation import class_totals, distributions, inside_groups
 from sfumato.fitting.mechanisms.counts.looks import kind_axis
-from sfumato.fitting.mechanisms.counts.merging import group_rare, merge_alike, sum_groups
+from sfumato.fitting.mechanisms.counts.merging import group_rare, merge_alike, merge_within, sum_groups
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.counts.weights import weights_of
 from sfumato.fitting.mechanisms.counts.zoom import Shape
@@ -41,7 +41,7 @@ class OneWay:
     groups: IntArray  # of the fine cells
     ordered: int  # how many groups, from the first, have an order
     weights: CodeWeights | None = None  # of the codes inside a cell
-    rest_variance: float | None = None  # of the last group, the rare categories, where its total is known better
+    rest_variance: tuple[float, ...] = ()  # of the last groups, the rare categories, where their total is known better
 
     @cached_property
     def grouped(self) -> FloatArray:
@@ -52,8 +52,8 @@ class OneWay:
     def variance(self) -> FloatArray:
         """The noise variance of a group's counts."""
         variance = self.sigma**2 * np.bincount(self.groups).astype(np.float64)
-        if self.rest_variance is not None:
-            variance[-1] = self.rest_variance
+        if self.rest_variance:
+            variance[-len(self.rest_variance) :] = self.rest_variance
         return variance
 
     @cached_property
@@ -128,7 +128,7 @@ def measure_one_way(curator: CuratorLike, plan: CountsPlan, classes: Classes, sh
     columns = {
         name: _ordered(plan, name, table, measured.sigma, weighed.get(name))
         if isinstance(plan.codes[name], NumericCodec)
-        else _listed(plan.grids[name], table, measured.sigma, totals, variance)
+        else _listed(plan.grids[name], table, measured.sigma, totals, variance, _kinds(plan, name))
         for name, table in zip(plan.features, counts, strict=False)
     }
     return OneWays(columns, classes, np.maximum(totals, Tuning.fewest), measured.sigma * float(np.sqrt(variance)))
@@ -138,13 +138,22 @@ def _ordered(plan: CountsPlan, name: str, counts: FloatArray, sigma: float, weig
     """Merge the neighbours that noise cannot tell apart."""
     grid, missing = plan.grids[name], int(plan.codes[name].missing is not None)
     values = grid.size - missing
-    groups = merge_alike(counts[:values], np.full(values, sigma**2), grid.widths[:values])
+    groups = merge_within(_kinds(plan, name)[:values], counts[:values], np.full(values, sigma**2), grid.widths[:values])
     ordered = int(groups.max()) + 1
     return OneWay(grid, counts, sigma, np.append(groups, np.full(missing, ordered)), ordered, weights)
 
 
-def _listed(grid: Grid, counts: FloatArray, sigma: float, totals: FloatArray, of_totals: float) -> OneWay:
-    """Put the categories together that noise cannot tell from none.
+def _kinds(plan: CountsPlan, name: str) -> IntArray:
+    """A number for each cell of a column: rules never part two cells of the same."""
+    if plan.support is None or name not in plan.support.names:
+        return np.zeros(plan.grids[name].size, dtype=np.int64)
+    return plan.support.kinds(name, plan.grids[name])
+
+
+def _listed(
+    grid: Grid, counts: FloatArray, sigma: float, totals: FloatArray, of_totals: float, kinds: IntArray
+) -> OneWay:
+    """Put the categories of one kind together that noise cannot tell from none.
 
     Their own sum has the noise of all of them. All records without those of the other categories, of which `of_totals`
     is the noise of the former, has less where the rare ones are many; the two are weighed by their precision.
@@ -158,4 +167,7 @@ def _listed(grid: Grid, counts: FloatArray, sigma: float, totals: FloatArray, of
     weight = many / (many + alone + of_totals)
     moved = counts.copy()
     moved[rare] += (np.maximum(own + weight * (rest - own), 0.0) - own) / many
-    return OneWay(grid, moved, sigma, groups, 0, rest_variance=sigma**2 * many * (1 - weight))
+    _, kind, held = np.unique(kinds[rare], return_inverse=True, return_counts=True)
+    groups[rare] = alone + kind
+    variance = sigma**2 * held * (1 - weight * (held / many))
+    return OneWay(grid, moved, sigma, groups, 0, rest_variance=tuple(variance.tolist()))

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
 from sfumato.errors import SchemaError
-from sfumato.fitting.mechanisms.counts.grids import fine_grid, is_long
+from sfumato.fitting.mechanisms.counts.grids import cut_at, fine_grid, is_long
+from sfumato.fitting.support.support import Support
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
@@ -17,6 +18,7 @@ from sfumato.trusted.feature_maps.grid import grids_follow
 from sfumato.trusted.schema import Column, Schema
 
 MOST_CELLS = 10_000_000
+MOST_PARTS = 4_096  # classes of the target times boxes of what rules allow, each of which has a component
 
 
 class Tuning(TuningConstants, group="counts.plan"):
@@ -37,7 +39,7 @@ class CountsPlan:
     have theirs, one-way tables, pairs.
 
     Each has its mu. `labelled` says whether the classes are few enough for a labeller, `pair_features` whether it looks
-    at pairs.
+    at pairs. `support` is what the schema's rules allow, None where it has none.
     """
 
     columns: Mapping[str, Column]
@@ -52,6 +54,7 @@ class CountsPlan:
     mu_pairs: float | None
     labelled: bool
     pair_features: bool
+    support: Support | None = field(default=None, kw_only=True)
 
     @cached_property
     def codes(self) -> Mapping[str, Codes]:
@@ -90,9 +93,13 @@ class CountsPlan:
         if list(grids) != list(schema.by_name) or not grids_follow(grids.items(), schema):
             raise ValueError("the grids of the plan are not of the schema's columns")
         refuse_too_many_cells(schema, grids)
+        support = support_of(schema)
+        if support is not None:
+            support.must_follow(grids)
+            refuse_too_many_parts(schema, grids, support)
         if not all(isinstance(fields[name], bool) for name in ("labelled", "pair_features")):
             raise ValueError("the plan does not say whether there is a labeller")
-        return cls(schema.by_name, grids, schema.features, schema.target, adjacency, **fields)
+        return cls(schema.by_name, grids, schema.features, schema.target, adjacency, **fields, support=support)
 
     @classmethod
     def from_shares(
@@ -117,6 +124,7 @@ class CountsPlan:
             mu_pairs=mu.get("pairs"),
             labelled=found.labelled,
             pair_features=found.pair_features,
+            support=found.support,
             **own,
         )
 
@@ -144,6 +152,7 @@ class Geometry:
     long_target: bool  # whether the target has
     labelled: bool
     pair_features: bool
+    support: Support | None
 
 
 def zoom_share(budget: Budget, found: Geometry) -> float:
@@ -160,6 +169,10 @@ def geometry_of(schema: Schema) -> Geometry:
     codes = Encoder(schema).columns
     shared = {id(code): fine_grid(code) for code in codes.values()}
     grids = {name: shared[id(code)] for name, code in codes.items()}
+    support = support_of(schema)
+    if support is not None:
+        grids |= {name: cut_at(codes[name], grids[name], support.edges(name)) for name in support.names}
+        refuse_too_many_parts(schema, grids, support)
     refuse_too_many_cells(schema, grids)
     classes = _most_classes(schema, codes, grids)
     columns = len(schema.features)
@@ -173,7 +186,13 @@ def geometry_of(schema: Schema) -> Geometry:
         long_target=schema.target is not None and is_long(codes[schema.target]),
         labelled=1 < classes <= Tuning.many_classes and 0 < columns * (classes - 1) <= Tuning.most_features,
         pair_features=(columns + pairs) * (classes - 1) <= Tuning.most_features,
+        support=support,
     )
+
+
+def support_of(schema: Schema) -> Support | None:
+    """What the schema's rules allow; None where it has none."""
+    return Support.of(schema.forbidden, {name: codes_of(column).size for name, column in schema.by_name.items()})
 
 
 def _most_classes(schema: Schema, codes: Mapping[str, Codes], grids: Mapping[str, Grid]) -> int:
@@ -194,3 +213,16 @@ def refuse_too_many_cells(schema: Schema, grids: Mapping[str, Grid]) -> None:
                 f"column {name!r} by the target {schema.target!r} would be a table of {grids[name].size} x {classes} "
                 f"cells, more than {MOST_CELLS}; shorten the lists of values"
             )
+
+
+def refuse_too_many_parts(schema: Schema, grids: Mapping[str, Grid], support: Support) -> None:
+    """Every value of the target in every box that it can be in needs a component; a numeric one has few classes."""
+    target = schema.target
+    if target is None or isinstance(codes_of(schema[target]), NumericCodec):
+        return
+    parts = int(support.of_cells(target, grids[target]).sum())
+    if parts > MOST_PARTS:
+        raise SchemaError(
+            f"the rules between columns cut the table into {len(support.boxes)} parts, which with the values of the "
+            f"target {target!r} are {parts}, more than {MOST_PARTS}; give fewer or simpler rules, or a shorter target"
+        )

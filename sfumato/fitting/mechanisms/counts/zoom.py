@@ -19,7 +19,7 @@ import numpy as np
 from sfumato.fitting.mechanisms.counts.classes import Classes
 from sfumato.fitting.mechanisms.counts.cutting import cut_cells, runs_of
 from sfumato.fitting.mechanisms.counts.grids import Tuning as Grids
-from sfumato.fitting.mechanisms.counts.grids import grid_of_cuts, is_long
+from sfumato.fitting.mechanisms.counts.grids import cut_at, grid_of_cuts, is_long
 from sfumato.fitting.mechanisms.counts.looks import Look, take_looks
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.counts.rates import finest_unit, possible_kinds, rates_of, region_starts, sum_levels
@@ -88,6 +88,8 @@ def zoom_into(
     """The plan with new grids for the named columns, and their shapes."""
     found = {name: zoomed(look) for name, look in take_looks(curator, plan, names, mu, by_class).items()}
     grids = {name: one.grid for name, one in found.items()}
+    if plan.support is not None:
+        grids = {name: cut_at(plan.codes[name], grid, plan.support.edges(name)) for name, grid in grids.items()}
     return replace(plan, grids={**plan.grids, **grids}), {name: one.shape for name, one in found.items()}
 
 

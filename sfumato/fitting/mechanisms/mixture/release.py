@@ -17,6 +17,7 @@ from sfumato.fitting.mechanisms.mixture.plan import MixturePlan, plan_mixture
 from sfumato.fitting.mechanisms.mixture.rounds import Questions, measure_classes
 from sfumato.fitting.mechanisms.mixture.tuning import MIXTURE_TUNING
 from sfumato.fitting.mechanisms.mixture.unlabelled import release_unlabelled
+from sfumato.fitting.mechanisms.rules_refused import refuse_rules
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
 from sfumato.fitting.replay import Replay
 from sfumato.fitting.retraining.evidence import TrainingData
@@ -70,6 +71,7 @@ class MixtureMechanism(Mechanism):
         self, schema: Schema, budget: Budget, adjacency: Adjacency, settings: Mapping[str, Any]
     ) -> MixturePlan:
         """See `Mechanism`."""
+        refuse_rules(schema, f"mechanism {self.name}")
         return plan_mixture(schema, budget, adjacency, settings.get("components"))
 
     def read_plan(self, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> MixturePlan:

@@ -13,6 +13,7 @@ from sfumato.errors import RequestError
 from sfumato.fitting.approx_equal import approx_equal
 from sfumato.fitting.mechanisms.counts.measure import measure_counts
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
+from sfumato.fitting.mechanisms.rules_refused import refuse_rules
 from sfumato.fitting.mechanisms.slices.directions import measure_directions
 from sfumato.fitting.mechanisms.slices.plan import SlicesPlan, plan_slices
 from sfumato.fitting.mechanisms.slices.tuning import SLICES_TUNING
@@ -69,6 +70,7 @@ class SlicesMechanism(Mechanism):
         self, schema: Schema, budget: Budget, adjacency: Adjacency, settings: Mapping[str, Any]
     ) -> SlicesPlan:
         """See `Mechanism`."""
+        refuse_rules(schema, f"mechanism {self.name}")
         del settings  # they are of the fit
         return plan_slices(schema, budget, adjacency)
 

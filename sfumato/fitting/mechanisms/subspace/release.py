@@ -14,6 +14,7 @@ import numpy as np
 from sfumato.errors import BundleError, RequestError
 from sfumato.fitting.approx_equal import approx_equal
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
+from sfumato.fitting.mechanisms.rules_refused import refuse_rules
 from sfumato.fitting.mechanisms.subspace.alignment import frame_of, measure_aligned
 from sfumato.fitting.mechanisms.subspace.classes import Counts
 from sfumato.fitting.mechanisms.subspace.gaussians import (
@@ -132,6 +133,7 @@ class SubspaceMechanism(Mechanism):
         self, schema: Schema, budget: Budget, adjacency: Adjacency, settings: Mapping[str, Any]
     ) -> SubspacePlan:
         """See `Mechanism`."""
+        refuse_rules(schema, f"mechanism {self.name}")
         del settings  # there are none
         return plan_subspace(schema, budget, adjacency)
 

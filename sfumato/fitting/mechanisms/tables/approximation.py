@@ -9,13 +9,14 @@ component to the marginals of its class, so that noise alone makes no two column
 """
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
+from sfumato.fitting.mechanisms.tables.families import Families
+from sfumato.fitting.mechanisms.tables.start import Start
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import Float32Array, FloatArray, IntArray
@@ -30,6 +31,9 @@ class Tuning(TuningConstants, group="tables.approximation"):
     warm = 0.1
     fade = 0.9  # Adam's memories
     fade_square = 0.999
+
+
+_TINY = np.finfo(np.float32).tiny
 
 
 @dataclass(frozen=True)
@@ -80,11 +84,12 @@ def evidence(one_way: OneWays, pairs: PairTables | None) -> Evidence:
 class ProductMixture:
     """Components with their class, as logits: theta by column (softmax within each), pi over all components."""
 
-    logits: Float32Array
+    logits: Float32Array  # of components, or families, by groups
     weight_logits: Float32Array
     owner: IntArray  # the class of each component
-    marginals: Float32Array  # components x groups: those of their class
+    marginals: Float32Array  # components x groups: those of their class; 0 where a component gives no probability
     offsets: IntArray
+    families: Families | None = None  # where some components have the same logits
 
     @property
     def _column(self) -> IntArray:
@@ -94,7 +99,8 @@ class ProductMixture:
     def theta(self) -> Float32Array:
         """Components x groups of all columns."""
         column = self._column
-        e = np.exp(self.logits - np.maximum.reduceat(self.logits, self.offsets, axis=1)[:, column])
+        logits = self.logits if self.families is None else self.families.spread(self.logits)
+        e = np.exp(logits - np.maximum.reduceat(logits, self.offsets, axis=1)[:, column])
         theta: Float32Array = (e / np.add.reduceat(e, self.offsets, axis=1)[:, column]).astype(np.float32)
         return theta
 
@@ -104,6 +110,11 @@ class ProductMixture:
         e: Float32Array = np.exp(self.weight_logits - self.weight_logits.max())
         pi: Float32Array = e / e.sum()
         return pi
+
+    @property
+    def _prior(self) -> float | Float32Array:
+        """Records of the marginals that draw each component; those of a family together have as many as one alone."""
+        return Tuning.prior if self.families is None else Tuning.prior / self.families.sizes[:, None]
 
     def error(self, seen: Evidence) -> tuple[float, Float32Array, Float32Array]:
         """Minus the log-posterior up to a constant, and its gradient by both kinds of logits."""
@@ -128,9 +139,14 @@ class ProductMixture:
         by_theta += by_cells @ seen.coarse.T
         inner = theta * by_theta
         by_logits = inner - theta * np.add.reduceat(inner, self.offsets, axis=1)[:, self._column]
-        by_logits += Tuning.prior * (theta - self.marginals)
-        total -= Tuning.prior * float((self.marginals * np.log(theta)).sum())
-        return total, by_logits, pi * (by_pi - pi @ by_pi)
+        by_logits += self._prior * (theta - self.marginals)
+        total -= float((self._prior * self.marginals * np.log(np.maximum(theta, _TINY))).sum())
+        by_weights = pi * (by_pi - pi @ by_pi)
+        if self.families is None:
+            return total, by_logits, by_weights
+        within, shares = self.families.within(pi), self.families.shares
+        total -= Tuning.prior * float((shares * np.log(np.maximum(within, _TINY))).sum())
+        return total, self.families.gather(by_logits), by_weights + Tuning.prior * (within - shares)
 
     def fit(self, seen: Evidence, steps: int) -> None:
         """Adam with a linear warm-up and a cosine to zero."""
@@ -150,20 +166,20 @@ class ProductMixture:
 
 
 def approximate(
-    one_way: OneWays, pairs: PairTables | None, components: Sequence[int], steps: int
-) -> tuple[FloatArray, list[FloatArray], IntArray]:
-    """Fit so many components of each class: their weights, theta by column (components x groups), their class."""
+    one_way: OneWays, pairs: PairTables | None, start: Start, steps: int
+) -> tuple[FloatArray, list[FloatArray]]:
+    """Fit the components: their weights, and theta by column (components x groups), 0 outside of their box."""
     seen = evidence(one_way, pairs)
     rng = public_rng(0)  # it breaks the tie between components
-    owner = np.repeat(np.arange(len(components)), components)
-    marginals = np.concatenate([column.theta for column in one_way.columns.values()], axis=1)[owner].astype(np.float32)
-    jitter = np.where(np.repeat(components, components) > 1, Tuning.jitter, 0.0)[:, None]
-    logits = (np.log(marginals) + jitter * rng.normal(size=marginals.shape)).astype(np.float32)
-    weights = np.log(one_way.totals / one_way.size / components)[owner].astype(np.float32)
-    mixture = ProductMixture(logits, weights, owner, marginals, seen.offsets)
+    owner, marginals = start.owner, start.marginals.astype(np.float32)
+    jitter = np.where(start.siblings > 1, Tuning.jitter, 0.0)[:, None]
+    with np.errstate(divide="ignore"):
+        logits = (np.log(start.base.astype(np.float32)) + jitter * rng.normal(size=start.base.shape)).astype(np.float32)
+    weights = np.log(start.weights).astype(np.float32)
+    mixture = ProductMixture(logits, weights, owner, marginals, seen.offsets, start.families)
     mixture.fit(seen, steps)
     pi = mixture.pi.astype(np.float64)
     # the classes' totals are known better than the fit knows them
-    pi *= (one_way.totals / one_way.size / np.bincount(owner, weights=pi))[owner]
+    pi *= (one_way.totals / one_way.size)[owner] / np.bincount(owner, weights=pi)[owner]
     theta = np.split(mixture.theta.astype(np.float64), seen.offsets[1:], axis=1)
-    return pi / pi.sum(), [part / part.sum(axis=1, keepdims=True) for part in theta], owner
+    return pi / pi.sum(), [part / part.sum(axis=1, keepdims=True) for part in theta]

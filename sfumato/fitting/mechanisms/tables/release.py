@@ -21,6 +21,7 @@ from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, regist
 from sfumato.fitting.mechanisms.tables.adaptation import adapt, adapt_again
 from sfumato.fitting.mechanisms.tables.approximation import approximate
 from sfumato.fitting.mechanisms.tables.plan import TablesPlan, plan_tables
+from sfumato.fitting.mechanisms.tables.start import start_anywhere, start_in_boxes, target_in_boxes
 from sfumato.fitting.mechanisms.tables.tuning import TABLES_TUNING, Components
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.model import TableMixture
@@ -88,19 +89,22 @@ def attach_labeller(mixture: TableMixture, plan: TablesPlan, model: Softmax | No
     """The mixture with a labeller, where there is one."""
     if model is None or plan.target is None:
         return mixture
-    return replace(mixture, labeller=Labeller.of(model, plan.target))
+    forbidden = () if plan.support is None else plan.support.forbidden
+    return replace(mixture, labeller=Labeller.of(model, plan.target, forbidden=forbidden))
 
 
 def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> TableMixture:
     """The fitted mixture over the codes of every column, the target among them."""
-    classes, size = one_way.classes, one_way.size
-    components = _components(one_way, pairs, fit.components)
-    if one_way.columns:
-        steps = max(1, fit.steps * Planning.many_classes // max(Planning.many_classes, classes.count))
-        weights, thetas, owner = approximate(one_way, pairs, components, steps)
+    components, support = _components(one_way, pairs, fit.components), plan.support
+    steps = max(1, fit.steps * Planning.many_classes // max(Planning.many_classes, one_way.classes.count))
+    if support is None:
+        start = start_anywhere(one_way, components)
     else:
-        weights, thetas, owner = one_way.totals / size, [], np.arange(classes.count)
-    return assemble_mixture(plan, one_way, weights, thetas, owner, asdict(fit))
+        start = start_in_boxes(plan, support, one_way, components)
+        steps = max(1, steps * Components.many // max(Components.many, len(start.owner)))
+    weights, thetas = approximate(one_way, pairs, start, steps) if one_way.columns else (start.weights, [])
+    target = None if support is None else target_in_boxes(plan, support, one_way, start, weights)
+    return assemble_mixture(plan, one_way, weights, thetas, start.owner, asdict(fit), target)
 
 
 def _components(one_way: OneWays, pairs: PairTables | None, most: int) -> list[int]:

@@ -1,7 +1,7 @@
 """The constants of all modules here, which a bundle stores."""
 
 from sfumato.fitting.mechanisms.counts.tuning import COUNTS_TUNING
-from sfumato.fitting.mechanisms.tables import adaptation, approximation, plan, whitening
+from sfumato.fitting.mechanisms.tables import adaptation, approximation, families, plan, raking, start, whitening
 from sfumato.fitting.tuning import TuningConstants
 
 
@@ -10,12 +10,16 @@ class Components(TuningConstants, group="tables.components"):
 
     first_component = 10.0  # noise deviations of a pair's count that a class must hold for them
     next_component = 2.0
+    many = 2_000  # of all classes and boxes; more have a shorter fit: a bound on time
 
 
 TABLES_TUNING = (
     *COUNTS_TUNING,
     plan.Tuning,
     approximation.Tuning,
+    start.Tuning,
+    raking.Tuning,
+    families.Tuning,
     adaptation.Tuning,
     whitening.Tuning,
     Components,

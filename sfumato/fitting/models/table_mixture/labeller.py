@@ -1,14 +1,16 @@
 """What the target of a table is, given its other columns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from sfumato.fitting.models.table_mixture.target_rules import TargetRules
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch, Codes
 from sfumato.trusted.feature_maps.features import Softmax
+from sfumato.trusted.schema.schema import Combination
 
 _AT_ONCE = 1 << 12
 _GOLDEN = (5**0.5 - 1) / 2
@@ -25,6 +27,7 @@ class Labeller:
     target: str
     share: FloatArray
     of_samples: bool = True
+    rules: TargetRules | None = None  # that name the target, where there are any
 
     def __post_init__(self) -> None:
         if (
@@ -35,17 +38,23 @@ class Labeller:
             raise ValueError("a labeller needs a share for every class")
 
     @classmethod
-    def of(cls, model: Softmax, target: str, of_samples: bool = True) -> "Labeller":
+    def of(
+        cls, model: Softmax, target: str, of_samples: bool = True, forbidden: Iterable[Combination] = ()
+    ) -> "Labeller":
         """Before anything has been asked: all of every class is left."""
-        return cls(model, target, np.ones(model.coefficients.shape[1]), of_samples)
+        share = np.ones(model.coefficients.shape[1])
+        return cls(model, target, share, of_samples, TargetRules.of(target, forbidden))
 
     def knows(self, batch: Batch) -> bool:
         """Whether the records have every column that it looks at."""
-        return all(name in batch.codes for name in self.model.features.columns)
+        needed = {*self.model.features.columns, *(self.rules.columns if self.rules else ())}
+        return needed <= batch.codes.keys()
 
     def fits(self, codes: Mapping[str, Codes]) -> bool:
         """Whether it looks at columns with these codes."""
         grids = self.model.features.grids
+        if self.rules is not None and not self.rules.fits(codes):
+            return False
         return self.target in codes and all(name in codes and grid.codes == codes[name].size for name, grid in grids)
 
     def probabilities(self, batch: Batch) -> FloatArray:
@@ -67,8 +76,11 @@ class Labeller:
         order = np.lexsort((probabilities[:, 0], kind))
         place = np.empty(len(order))
         place[order] = (rng.random() + _GOLDEN * np.arange(len(order))) % 1.0
-        label: IntArray = (np.cumsum(probabilities, axis=1)[:, :-1] <= place[:, None]).sum(axis=1)
-        return label
+        up_to = np.cumsum(probabilities, axis=1)
+        label = (up_to[:, :-1] <= place[:, None]).sum(axis=1)
+        # a sum that falls short of 1 by its last digit must not lead to a class without probability
+        possible: IntArray = np.minimum(label, (up_to < up_to[:, -1:]).sum(axis=1))
+        return possible
 
     def given(self, share: FloatArray) -> "Labeller":
         """The labeller given that only so much of each class is left."""
@@ -76,13 +88,16 @@ class Labeller:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain content. Only what was fitted is written, never what has been asked."""
-        content = {"model": self.model.to_dict(), "target": self.target}
-        return content if self.of_samples else {**content, "of_samples": False}
+        content: dict[str, Any] = {"model": self.model.to_dict(), "target": self.target}
+        content |= {} if self.of_samples else {"of_samples": False}
+        return content if self.rules is None else {**content, "forbidden": self.rules.to_list()}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "Labeller":
         """The labeller that `to_dict` wrote."""
         of_samples = content.get("of_samples", True)
-        if set(content) - {"of_samples"} != {"model", "target"} or not isinstance(of_samples, bool):
-            raise ValueError("a labeller has a model, a target, perhaps a word on samples, and nothing else")
-        return cls.of(Softmax.from_dict(content["model"]), content["target"], of_samples)
+        if set(content) - {"of_samples", "forbidden"} != {"model", "target"} or not isinstance(of_samples, bool):
+            raise ValueError("a labeller has a model, a target, perhaps a word on samples or rules, and nothing else")
+        target, stored = content["target"], content.get("forbidden")
+        forbidden = () if stored is None else TargetRules.from_list(stored, target).forbidden
+        return cls.of(Softmax.from_dict(content["model"]), target, of_samples, forbidden)

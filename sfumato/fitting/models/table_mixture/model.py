@@ -24,6 +24,7 @@ from sfumato.fitting.models.model import Model, register_model
 from sfumato.fitting.models.table_mixture.code_weights import CodeWeights
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.marginals import marginal_table, piece_values, pieces_up_to
+from sfumato.fitting.models.table_mixture.target_rules import Told
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
 from sfumato.trusted.measurement import Measurement
@@ -150,18 +151,31 @@ class TableMixture(Model):
     def sample(self, rows: int, rng: np.random.Generator) -> Batch:
         """Records, as codes; the target is drawn by the labeller where there is one for samples."""
         ends = np.cumsum(self.weights) / self.weights.sum()
-        component = np.searchsorted(ends, np.sort(_spread(rows, rng)), side="right").clip(max=len(ends) - 1)
+        component = np.searchsorted(ends, np.sort(_spread(rows, rng)), side="right").clip(
+            max=np.searchsorted(ends, ends[-1])
+        )
         bounds = np.searchsorted(component, np.arange(len(ends) + 1))
         order = rng.permutation(rows)
         codes = {name: self._draw(pieces, bounds, rng)[order] for name, pieces in self.columns.items()}
         if self.labeller is None or not self.labeller.of_samples:
             return Batch(rows, codes)
-        label = self.labeller.draw(self.labeller.probabilities(Batch(rows, codes)), component[order], rng)
-        by_class = np.argsort(label, kind="stable")
-        bounds = np.searchsorted(label[by_class], np.arange(len(self.labeller.share) + 1))
+        told = self._told(Batch(rows, codes), self.labeller)
+        row = told.rows(self.labeller.draw(told.classes, component[order], rng))
+        by_row = np.argsort(row, kind="stable")
+        bounds = np.searchsorted(row[by_row], np.arange(len(told.theta) + 1))
         target = np.empty(rows, dtype=np.int32)
-        target[by_class] = self._draw(self._inside_classes(self.labeller), bounds, rng)
+        inside = replace(self.columns[self.labeller.target], theta=told.theta)
+        target[by_row] = self._draw(inside, bounds, rng)
         return Batch(rows, {**codes, self.labeller.target: target})
+
+    def _told(self, batch: Batch, labeller: Labeller) -> Told:
+        """What the labeller tells of each record's target, within the rules that name it."""
+        inside = self._inside_classes(labeller)
+        told = Told(labeller.probabilities(batch), inside.theta, np.zeros(batch.rows, dtype=np.int64))
+        if labeller.rules is None:
+            return told
+        met, pattern = labeller.rules.meet(batch)
+        return replace(told, pattern=pattern).within(labeller.rules.allowed(met, inside.starts, inside.stops))
 
     def _inside_classes(self, labeller: Labeller) -> Pieces:
         """The distribution of the target within each of its classes; a class that nothing is left of is spread out."""
@@ -176,7 +190,9 @@ class TableMixture(Model):
         for k, theta in enumerate(pieces.theta):
             up_to = np.cumsum(theta)
             draws = _spread(bounds[k + 1] - bounds[k], rng) * up_to[-1]
-            piece[bounds[k] : bounds[k + 1]] = np.searchsorted(up_to, draws, side="right").clip(max=len(theta) - 1)
+            piece[bounds[k] : bounds[k + 1]] = np.searchsorted(up_to, draws, side="right").clip(
+                max=np.searchsorted(up_to, up_to[-1])
+            )
         return pieces.draw(piece, rng)
 
     def log_joint(self, batch: Batch) -> FloatArray:
@@ -207,13 +223,16 @@ class TableMixture(Model):
             probabilities[:, pieces.starts] = share
             return probabilities
         value, known = piece_values(target, codes, pieces)
-        means: FloatArray = share[:, known] @ value[known] / share[:, known].sum(axis=1)
+        share = share[:, known]
+        if (without := share.sum(axis=1) <= 0).any():  # rules may leave a record no value: then it tells nothing
+            share[without] = self.marginal(target)[known]
+        means: FloatArray = share @ value[known] / share.sum(axis=1)
         return means
 
     def conditional(self, batch: Batch, name: str) -> FloatArray:
         """The probability of every piece of column `name` given each record's other columns (rows x pieces)."""
         if self.labeller is not None and name == self.labeller.target and self.labeller.knows(batch):
-            return self.labeller.probabilities(batch) @ self._inside_classes(self.labeller).theta
+            return self._told(batch, self.labeller).pieces()
         joint = self.log_joint(
             Batch(batch.rows, {other: codes for other, codes in batch.codes.items() if other != name})
         )
