@@ -29,6 +29,7 @@ from sfumato.trusted.arrays import BoolArray, FloatArray
 from sfumato.trusted.constraints import Layout
 from sfumato.trusted.constraints.computed import Computed
 from sfumato.trusted.constraints.gaps import Gap
+from sfumato.trusted.constraints.joints import Joint
 from sfumato.trusted.constraints.numbers import numbers_of
 from sfumato.trusted.constraints.places import Cell
 from sfumato.trusted.constraints.rules import decided_by, runs_of
@@ -158,7 +159,7 @@ class ConstrainedModel(Model):
                 return False
             (column,) = self.layout.followed[column].reads
         made = next((one for one in self.layout.made.values() if column in one.gives), None)
-        return made is None or isinstance(made, Cell)
+        return made is None or isinstance(made, Cell | Joint)
 
     def _preimage(self, condition: Condition) -> Condition:
         """The codes of the measured column that lead to the codes of a condition."""

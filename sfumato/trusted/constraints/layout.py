@@ -4,6 +4,7 @@ The measured columns are those of the schema, but for
     a column that is never below others   measured as its distance from them, see `gaps`
     columns that add up to a total        measured as shares of what is left, see `totals`
     two columns that are a place          measured as one, see `places`
+    listed columns with rules             measured as one where they have few combinations, see `joints`
     a column that follows from others     not measured, see `computed`
 Rules on combinations of values are kept by the model that is fitted, see `rules`.
 
@@ -25,16 +26,17 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from sfumato.trusted.arrays import FloatArray
+from sfumato.trusted.arrays import CodeArray, FloatArray
 from sfumato.trusted.constraints.computed import Computed, Looked
 from sfumato.trusted.constraints.gaps import Gap
+from sfumato.trusted.constraints.joints import Joint
 from sfumato.trusted.constraints.numbers import numbers_of, write_numbers
 from sfumato.trusted.constraints.places import CELLS, Cell
-from sfumato.trusted.constraints.rules import forbidden_combinations
+from sfumato.trusted.constraints.rules import forbidden_combinations, joined_columns
 from sfumato.trusted.constraints.totals import Parts, Share
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, Encoder, NumericCodec
 from sfumato.trusted.encoding.code_arrays import Limits
-from sfumato.trusted.schema import Column, IntegerColumn, NumberColumn, Schema
+from sfumato.trusted.schema import CategoryColumn, Column, IntegerColumn, NumberColumn, Schema
 from sfumato.trusted.schema.bounds import kind_of, least_gap, least_step, span_of, tightened, with_bounds
 from sfumato.trusted.schema.constraints import Function, Key, Place, Total
 from sfumato.trusted.schema.relations import Equation, Inequality, parse_relation
@@ -48,7 +50,7 @@ class Chance(Protocol):
         """Numbers between 0 and 1."""
 
 
-Made = Gap | Share | Cell
+Made = Gap | Share | Cell | Joint
 Followed = Computed | Looked
 _EXACT = 1 << 20  # whole numbers up to which each has a code of its own
 
@@ -111,7 +113,7 @@ class Layout:
             lows, highs = zip(*(span_of(self.columns[name]) for name in one.place), strict=True)
             widths = tuple((high - low) / CELLS**0.5 for low, high in zip(lows, highs, strict=True))
             made[self._name(", ".join(one.place))] = Cell(one.place, lows, widths)
-        return made
+        return made | {self._name(" & ".join(joint.names)): joint for joint in joined_columns(self)}
 
     def _name(self, name: str) -> str:
         while name in self.schema.by_name:
@@ -199,6 +201,8 @@ class Layout:
         one = self.made[name]
         if isinstance(one, Share):
             return NumberColumn(name=name, type="number", bounds=(0.0, 1.0))
+        if isinstance(one, Joint):
+            return CategoryColumn(name=name, type="category", values=one.texts)
         if isinstance(one, Cell):
             return IntegerColumn(
                 name=name, type="integer", bounds=(0, CELLS - 1), missing=self.columns[one.names[0]].missing
@@ -248,13 +252,15 @@ class Layout:
         """The codes of each record in the named measured columns, all by default."""
         wanted = tuple(self.measured_codes if names is None else names)
         numbers = _Numbers(self, records)
-        codes = {
-            name: self.measured_codes[name].encode(
-                pa.array(self.made[name].forward(numbers)) if name in self.made else records.column(name)
-            )
-            for name in wanted
-        }
-        return Batch(records.num_rows, codes)
+        return Batch(records.num_rows, {name: self._encode_one(name, records, numbers) for name in wanted})
+
+    def _encode_one(self, name: str, records: pa.RecordBatch, numbers: "_Numbers") -> CodeArray:
+        one = self.made.get(name)
+        if isinstance(one, Joint):
+            made = one.forward([self.codes[other].encode(records.column(other)) for other in one.names])
+        else:
+            made = records.column(name) if one is None else pa.array(one.forward(numbers))
+        return self.measured_codes[name].encode(made)
 
     def decode(self, batch: Batch, rng: Chance, limits: Mapping[str, Limits]) -> pa.Table:
         """Records of the table from codes of the measured columns; those that are there, and what follows from them.
@@ -269,7 +275,11 @@ class Layout:
             if isinstance(self.codes[name], NumericCodec):
                 numbers[name] = numbers_of(self._ordered(name), drawn[name])
         for name, one in self.made.items():
-            if name in drawn:
+            if name not in drawn:
+                continue
+            if isinstance(one, Joint):
+                found |= one.backward(batch.codes[name])
+            else:
                 self._lead_back(one, drawn[name], numbers, found, rng)
         for name, followed in self.followed.items():
             if all(other in found for other in followed.reads):
@@ -283,7 +293,7 @@ class Layout:
 
     def _lead_back(
         self,
-        one: Made,
+        one: Gap | Share | Cell,
         drawn: pa.Array,
         numbers: dict[str, FloatArray],
         found: dict[str, pa.Array],

@@ -4,6 +4,7 @@ A code may stand for an interval of values. A combination holds every code of wh
 no record of the other codes ever does.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,9 +13,11 @@ import pyarrow as pa
 
 from sfumato.trusted.arrays import BoolArray, CodeArray, FloatArray
 from sfumato.trusted.constraints.gaps import Gap
+from sfumato.trusted.constraints.joints import MOST_COMBINATIONS, Joint
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.schema.bounds import constant_of
+from sfumato.trusted.schema.constraint_checks import names_in
 from sfumato.trusted.schema.constraints import Allowed, Forbidden, Implication, NullTogether
 from sfumato.trusted.schema.schema import Combination, Runs
 
@@ -35,10 +38,58 @@ class Set(NamedTuple):
 
 
 def forbidden_combinations(layout: "Layout") -> tuple[Combination, ...]:
-    """Of all rules of a schema."""
-    sets = _Sets(layout)
+    """Of all rules of a schema, but for those that columns keep which are measured as one."""
+    joined = {name for one in layout.made.values() if isinstance(one, Joint) for name in one.names}
+    left = [rule for rule in _rules(layout) if not set(names_in(rule)) <= joined]
+    return tuple(_combinations(left, _Sets(layout)))
+
+
+def joined_columns(layout: "Layout") -> Iterator[Joint]:
+    """Groups of listed columns that rules tie together, each with few combinations that are allowed."""
+    rules = _rules(layout)
+    for group in _groups([set(names_in(rule)) for rule in rules]):
+        names = tuple(name for name in layout.schema.by_name if name in group)
+        if not all(_is_free(layout, name) for name in names):
+            continue
+        codecs = [layout.codes[name] for name in names]
+        shape = tuple(codec.size for codec in codecs)
+        if math.prod(shape) > MOST_COMBINATIONS**2:
+            continue
+        allowed = np.ones(shape, dtype=bool)
+        for rule in _combinations([rule for rule in rules if set(names_in(rule)) <= group], _Listed(layout)):
+            masks = [mask_of(rule.get(name), codec.size) for name, codec in zip(names, codecs, strict=True)]
+            allowed[np.ix_(*masks)] = False
+        if 0 < allowed.sum() <= MOST_COMBINATIONS:
+            yield Joint(names, tuple(codec for codec in codecs if isinstance(codec, CategoricalCodec)), allowed)
+
+
+def _rules(layout: "Layout") -> list[Any]:
+    return [
+        one for one in layout.schema.constraints if isinstance(one, Forbidden | Implication | NullTogether | Allowed)
+    ]
+
+
+def _groups(sets: list[set[str]]) -> list[set[str]]:
+    """The sets joined with all that they share an element with."""
+    groups: list[set[str]] = []
+    for one in sets:
+        met = [group for group in groups if group & one]
+        groups = [*(group for group in groups if group not in met), one.union(*met)]
+    return groups
+
+
+def _is_free(layout: "Layout", name: str) -> bool:
+    """Whether a column is listed, and nothing but rules is known of it."""
+    learnt = {other for pair in layout.functions for other in pair}
+    behind = {other for one in layout.followed.values() for other in one.reads}
+    known = name in learnt or name in layout.followed or name in behind or name == layout.schema.target
+    return isinstance(layout.codes[name], CategoricalCodec) and not known
+
+
+def _combinations(rules: Iterable[Any], sets: "_Listed") -> list[Combination]:
+    """What rules forbid."""
     found: list[Combination] = []
-    for one in layout.schema.constraints:
+    for one in rules:
         match one:
             case Forbidden():
                 found += _crossed(sets.of(name, wanted) for name, wanted in one.forbid.items())
@@ -54,7 +105,7 @@ def forbidden_combinations(layout: "Layout") -> tuple[Combination, ...]:
                     found += _crossed([pair[0].complement(), pair[1]])
             case Allowed():
                 found += _others(sets, one.allow, one.table, [])
-    return tuple(found)
+    return found
 
 
 def _crossed(sets: Iterable[Set]) -> list[Combination]:
@@ -66,7 +117,7 @@ def _crossed(sets: Iterable[Set]) -> list[Combination]:
 
 
 def _others(
-    sets: "_Sets", names: Sequence[str], rows: Sequence[tuple[Any, ...]], before: list[Set]
+    sets: "_Listed", names: Sequence[str], rows: Sequence[tuple[Any, ...]], before: list[Set]
 ) -> Iterator[Combination]:
     """What is not among the rows: values that stand in none; then, for values with the same rest, what is not there.
 
@@ -87,15 +138,27 @@ def _others(
         yield from _others(sets, rest, sorted(same, key=repr), [*before, sets.of(first, values)])
 
 
-class _Sets:
-    """Values of the table's columns as sets of measured codes."""
+class _Listed:
+    """Values of the table's columns as sets of their own codes."""
 
     def __init__(self, layout: "Layout") -> None:
-        self._layout, self._measured = layout, layout.measured_codes
+        self._layout = layout
 
     def is_nullable(self, name: str) -> bool:
         """Whether a column of the table may be missing."""
         return self._layout.schema[name].missing
+
+    def of(self, name: str, wanted: Any) -> Set:
+        """The values of a column that a rule names."""
+        return Set(name, *masks_of(self._layout.schema, name, wanted, self._layout.codes[name]))
+
+
+class _Sets(_Listed):
+    """Values of the table's columns as sets of measured codes."""
+
+    def __init__(self, layout: "Layout") -> None:
+        super().__init__(layout)
+        self._measured = layout.measured_codes
 
     def of(self, name: str, wanted: Any) -> Set:
         """The values of a column that a rule names."""
@@ -174,6 +237,14 @@ def _between(codes: NumericCodec, low: float | None, high: float | None) -> tupl
     some = np.concatenate(((right >= first) & (left <= last), exact, nothing))
     only = np.concatenate(((left >= first) & (right <= last), exact, nothing))
     return some, only
+
+
+def mask_of(runs: Runs | None, size: int) -> BoolArray:
+    """The mask of runs; of none, all codes."""
+    mask = np.full(size, runs is None)
+    for start, stop in runs or ():
+        mask[start:stop] = True
+    return mask
 
 
 def runs_of(mask: BoolArray) -> Runs:
