@@ -95,7 +95,20 @@ class ConstrainedModel(Model):
     def _passing(self, table: pa.Table) -> pa.Table:
         if not self.filters:
             return table
-        return table.filter(pa.array(self._keep_filters(self.encode(table))))
+        kept = self._keep_filters(self.encode(table))
+        for condition in self.filters:
+            kept &= self._within(condition, pa.concat_arrays(table.column(condition.column).chunks))
+        return table.filter(pa.array(kept))
+
+    def _within(self, condition: Condition, values: pa.Array) -> BoolArray:
+        """Whether values lie within the very ends of a range: a code may spill over them."""
+        codes = self.codes[condition.column]
+        if not isinstance(codes, NumericCodec) or condition.low is None or condition.high is None:
+            return np.ones(len(values), dtype=bool)
+        low, high = codes.in_units(np.array([condition.low, condition.high]))
+        number = numbers_of(codes, values)
+        within: BoolArray = np.isnan(number) | ((low <= number) & (number <= high))
+        return within
 
     def _keep_filters(self, batch: Batch) -> BoolArray:
         kept: BoolArray = np.ones(batch.rows, dtype=bool)
