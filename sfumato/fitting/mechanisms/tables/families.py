@@ -14,7 +14,7 @@ class Tuning(TuningConstants, group="tables.families"):
     """See `sfumato.fitting.tuning`."""
 
     families = 8.0  # that a box wants, by what it holds, to have them for itself: fewer, and neighbours share theirs
-    many = 2_000  # components, beyond which boxes are in fewer families: a bound on time
+    many = 1_000  # components, beyond which boxes are in fewer families: a bound on time
 
 
 @dataclass(frozen=True, eq=False)
