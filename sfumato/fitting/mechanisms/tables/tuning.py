@@ -1,7 +1,16 @@
 """The constants of all modules here, which a bundle stores."""
 
 from sfumato.fitting.mechanisms.counts.tuning import COUNTS_TUNING
-from sfumato.fitting.mechanisms.tables import adaptation, approximation, plan, whitening
+from sfumato.fitting.mechanisms.tables import (
+    adaptation,
+    approximation,
+    belief,
+    growing,
+    mending,
+    plan,
+    screening,
+    whitening,
+)
 from sfumato.fitting.tuning import TuningConstants
 
 
@@ -17,6 +26,10 @@ TABLES_TUNING = (
     plan.Tuning,
     approximation.Tuning,
     adaptation.Tuning,
+    belief.Tuning,
+    growing.Tuning,
+    mending.Tuning,
+    screening.Tuning,
     whitening.Tuning,
     Components,
 )
