@@ -84,7 +84,7 @@ def adapt(
 
     first = ask_leaves(belief.mending, plan.mu_leaves)
     mending = belief.mending.after(first)
-    if mending.worth_more:
+    if mending.trees:
         for mu in plan.mu_rest:
             mending = mending.after(ask_leaves(mending, mu))
         return mending.mended

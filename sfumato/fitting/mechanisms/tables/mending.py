@@ -7,7 +7,7 @@ In every node of a tree, from the root down, the noisy count of a class is compa
 Both factors are drawn to those of the parent node as far as noise and sampling explain the difference. The first is
 put aside: it is about the other columns, and no labeller can mend it. The second becomes a log-ratio of every leaf. How
 far it strays in truth, its spread, is what makes the counts of the whole tree likeliest; where the model is right, that
-is zero, and a tree changes nothing.
+is next to zero, and no tree is needed.
 """
 
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ class Tuning(TuningConstants, group="tables.mending"):
     most_factor = 10.0  # from a node to its child
     most_ratio = 5.0  # of a leaf, as a logarithm
     least_expected = 0.1  # records in a leaf
-    worth_spread = 0.15  # that says that more trees are worth their budget
+    worth_spread = 0.3  # that says that trees are worth their budget
     worth_likelihood = 8.0  # logarithm of how much likelier it makes the counts
 
 
@@ -44,10 +44,12 @@ class Mending:
     told: FloatArray  # class probabilities of the pool, records x classes
     size: float
     trees: tuple[LeafLookup, ...] = ()
-    worth_more: bool = False  # whether the last tree found enough for another one
 
     def after(self, answer: Measurement) -> "Mending":
-        """The mending after the counts in the leaves of one more tree."""
+        """The mending after the counts in the leaves of one more tree.
+
+        A first one that finds little is left out: the model is about right, and noise would make it worse.
+        """
         asked = answer.statistic
         if not isinstance(asked, LeafCounts):
             raise TypeError("a model is mended by counts in leaves only")
@@ -56,6 +58,8 @@ class Mending:
         expected = expected * (self.size / len(leaf)) + Tuning.least_expected * self.told.mean(axis=0)
         counts = Counts.of(asked.tree, answer.values.reshape(-1, classes), expected, answer.sigma)
         spread, gain = counts.likeliest()
+        if not self.trees and (spread < Tuning.worth_spread or gain < Tuning.worth_likelihood):
+            return self
         ratios = counts.ratios(spread)[0] @ contrasts(classes)
         values = np.rint(ratios.clip(-Tuning.most_ratio, Tuning.most_ratio) / VALUE_UNIT).astype(np.int32).T
         told = self.told * np.exp(contrasts(classes) @ values * VALUE_UNIT).T[leaf]
@@ -63,13 +67,12 @@ class Mending:
             self,
             told=told / told.sum(axis=1, keepdims=True),
             trees=(*self.trees, LeafLookup(asked.tree, values)),
-            worth_more=spread >= Tuning.worth_spread and gain >= Tuning.worth_likelihood,
         )
 
     @property
     def mended(self) -> Softmax:
         """The model with the log-ratios of all trees added to its logits."""
-        if not any(lookup.values.any() for lookup in self.trees):
+        if not self.trees:
             return self.model
         features, contrast = self.model.features, self.told.shape[1] - 1
         rows, rank = features.directions.shape

@@ -20,12 +20,14 @@ class Tuning(TuningConstants, group="tables.plan"):
     one_way = 0.35  # of what is left, as are the others
     pairs = 0.45
     adapt = 0.20  # for what is left of the target, in all
+    adapt_many = 0.40  # where its classes are many: they leave little in each cell of the tables
+    many = 8  # classes
     least_step = 2.0**-15  # mu of a gradient below which it tells nothing, and its noise leaves the lattice
     screen = 0.05  # of that, for sets of columns
-    leaves = 0.10  # for the first tree
+    leaves = 0.08  # for the first tree
     rest = 0.45  # for what it says to ask more of
     steps = 2  # gradients, each asked where the last one led
-    more_steps = 2  # gradients or trees, after the first tree
+    more_steps = 3  # gradients or trees, after the first tree
     least_screen = 2.0**-11  # mu below which its noise leaves the lattice
 
 
@@ -78,17 +80,24 @@ def plan_tables(schema: Schema, budget: Budget, adjacency: Adjacency) -> TablesP
 
 def _shares_of_target(budget: Budget, found: Geometry, schema: Schema) -> dict[str, float]:
     """The shares of what is asked after the counts; none where the budget is too small for gradients."""
+    whole = _share_of_target(found, schema)
     varied = sum(found.grids[name].size > 1 for name in schema.features)
-    screen = Tuning.screen * (varied >= FEWEST_COLUMNS and _mu(budget, Tuning.screen) >= Tuning.least_screen)
+    screen = Tuning.screen * (varied >= FEWEST_COLUMNS and _mu(budget, whole * Tuning.screen) >= Tuning.least_screen)
     each = (1 - screen - Tuning.leaves - Tuning.rest) / Tuning.steps
     more = Tuning.rest / Tuning.more_steps
-    if _mu(budget, min(each, more)) < Tuning.least_step:
+    if _mu(budget, whole * min(each, more)) < Tuning.least_step:
         return {}
     parts = {"screen": screen, **{f"step {t}": each for t in range(Tuning.steps)}, "leaves": Tuning.leaves}
     parts |= {f"rest {t}": more for t in range(Tuning.more_steps)}
-    return {name: Tuning.adapt * part for name, part in parts.items()}
+    return {name: whole * part for name, part in parts.items()}
 
 
-def _mu(budget: Budget, part: float) -> float:
-    """The mu of a part of what is left for the target."""
-    return budget.mu * math.sqrt(Tuning.adapt * part * (1 - Tuning.target))
+def _share_of_target(found: Geometry, schema: Schema) -> float:
+    many = not found.numeric and schema.target is not None and found.grids[schema.target].size >= Tuning.many
+    return Tuning.adapt_many if many else Tuning.adapt
+
+
+def _mu(budget: Budget, share: float) -> float:
+    """The mu of a share, at least."""
+    others = Tuning.one_way + Tuning.pairs + Tuning.adapt_many
+    return budget.mu * math.sqrt(share * (1 - Tuning.target) / others)
