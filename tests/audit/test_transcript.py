@@ -16,7 +16,7 @@ from sfumato.trusted.noise import SecureNoise
 from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
-from sfumato.trusted.statistics import Cells, Gradient, Stacked
+from sfumato.trusted.statistics import Cells, Gradient, LeafCounts, Products, Stacked
 from tests.parameters import mostly_slow
 
 SCHEMA = Schema.from_yaml("""
@@ -119,7 +119,7 @@ def test_a_table_left_unpaid_is_caught(adjacency):
                 dataclasses.replace(item, statistic=unpaid, sigma=noise_scale(unpaid.sensitivity(adjacency), item.mu))
             )
         else:
-            assert isinstance(item.statistic, Gradient)
+            assert isinstance(item.statistic, Gradient | LeafCounts | Products)
             cheated.append(item)
     assert (
         mu_between(cheated, open_source(here, SCHEMA, declared=True), open_source(there, SCHEMA, declared=True))

@@ -6,7 +6,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import sfumato
-from sfumato.fitting.mechanisms.tables.adaptation import Belief, _curvature, _ridge, indicators, sums
+from sfumato.fitting.mechanisms.tables.adaptation import indicators, sums
+from sfumato.fitting.mechanisms.tables.belief import Belief, _curvature, _ridge
 from sfumato.fitting.mechanisms.tables.whitening import whiten_features
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Features, Grid, Lookup

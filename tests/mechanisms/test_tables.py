@@ -176,9 +176,9 @@ def test_the_plan_is_a_function_of_schema_and_budget_alone(schema):
     plan = plan_tables(schema, budget, Adjacency.ADD_REMOVE)
     assert plan == plan_tables(schema, budget, Adjacency.ADD_REMOVE)
     assert plan.mu_target is None
-    asked = [plan.mu_zoom, plan.mu_one_way, plan.mu_pairs, *plan.mu_steps]
+    asked = [plan.mu_zoom, plan.mu_one_way, plan.mu_pairs, *plan.mu_target_left]
     shares = np.square(asked) / budget.mu**2
-    assert np.allclose(shares, [0.03, 0.32, 0.45, 0.05, 0.05, 0.05, 0.05], rtol=1e-6)
+    assert np.allclose(shares, [0.03, 0.32, 0.45, 0.01, 0.042, 0.042, 0.016, 0.03, 0.03, 0.03], rtol=1e-6)
     assert sum(units_of(mu) for mu in asked) <= budget.units
 
 
@@ -187,7 +187,7 @@ def test_the_plan_is_a_function_of_schema_and_budget_alone(schema):
     [
         (3, None, [0.4375, 0.5625]),
         (1, None, [1.0]),
-        (2, "c0", [0.35 / 0.55, *[0.05 / 0.55] * 4]),
+        (2, "c0", [0.35 / 0.55, *np.array([0.047, 0.047, 0.016, 0.03, 0.03, 0.03]) / 0.55]),
         (1, "c0", [1.0]),
     ],
 )
@@ -196,7 +196,7 @@ def test_shares_without_pairs_or_target_go_to_the_rest(columns, target, shares):
     schema = Schema.from_dict(content | ({"target": target} if target else {}))
     budget = Budget(1.0, 1e-6)
     plan = plan_tables(schema, budget, Adjacency.ADD_REMOVE)
-    asked = [mu for mu in (plan.mu_one_way, plan.mu_pairs, *plan.mu_steps) if mu is not None]
+    asked = [mu for mu in (plan.mu_one_way, plan.mu_pairs, *plan.mu_target_left) if mu is not None]
     assert np.allclose(np.square(asked) / budget.mu**2, shares, rtol=1e-6)
 
 
@@ -288,7 +288,7 @@ class TestOnlyTheSchemaDecides:
             plan = plan_tables(schema, Budget(1.0, 1e-6), Adjacency.ADD_REMOVE)
             assert [item.mu for item in release.measurements] == [
                 *(plan.mu_zoom, plan.mu_one_way, plan.mu_pairs),
-                *plan.mu_steps,
+                *plan.mu_target_left,
             ]
             for item in release.measurements:
                 assert item.sigma == noise_scale(item.statistic.sensitivity(Adjacency.ADD_REMOVE), item.mu)

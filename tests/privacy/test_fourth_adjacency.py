@@ -16,7 +16,15 @@ DECIDES = {
     *(f"trusted/statistics/{name}.py" for name in ("at_bounds", "cells", "class_sums", "clipped_sums", "slices")),
     *(
         f"trusted/statistics/{name}.py"
-        for name in ("distance_histogram", "gradient", "key_counts", "range_counts", "scatter")
+        for name in (
+            "distance_histogram",
+            "gradient",
+            "key_counts",
+            "leaf_counts",
+            "products",
+            "range_counts",
+            "scatter",
+        )
     ),
 }
 """`stacked` and the audit's echo are not among them: they ask the statistics that they are made of."""

@@ -2,8 +2,9 @@
 
 from sfumato.trusted.feature_maps.alignment import AlignedImages
 from sfumato.trusted.feature_maps.boxes import Boxes
+from sfumato.trusted.feature_maps.cell_tree import CellTree
 from sfumato.trusted.feature_maps.centred_projection import CentredProjection
-from sfumato.trusted.feature_maps.features import Features, Lookup, Softmax
+from sfumato.trusted.feature_maps.features import Features, LeafLookup, Lookup, Softmax
 from sfumato.trusted.feature_maps.fourier_features import FourierFeatures
 from sfumato.trusted.feature_maps.grid import Grid
 from sfumato.trusted.feature_maps.kind_grid import KindGrid
@@ -20,12 +21,14 @@ __all__ = [
     "Boxes",
     "ByRule",
     "ByTarget",
+    "CellTree",
     "CentredProjection",
     "Features",
     "FourierFeatures",
     "Grid",
     "Hampel",
     "KindGrid",
+    "LeafLookup",
     "Leaves",
     "Lift",
     "Lookup",

@@ -16,6 +16,7 @@ import numpy as np
 
 from sfumato.trusted.arrays import FloatArray, Int32Array, IntArray
 from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps.cell_tree import CellTree
 from sfumato.trusted.feature_maps.grid import Grid
 from sfumato.trusted.feature_maps.packing import pack, unpack
 from sfumato.trusted.fixed_point import EXACT
@@ -32,7 +33,7 @@ _EXPONENTIALS = np.rint(2.0**30 * np.exp(-np.arange(2**15) / 2**10))
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """A table of values by the cells of one column or of two: values[v, cell of the first, ...] for v = 0 .. q-1."""
+    """A table of values by the cells of one or more columns: values[v, cell of the first, ...] for v = 0 .. q-1."""
 
     columns: tuple[str, ...]
     grids: tuple[Grid, ...]
@@ -44,16 +45,31 @@ class Lookup:
 
 
 @dataclass(frozen=True, eq=False)
+class LeafLookup:
+    """A table of values by the leaves of a public tree: values[v, leaf] for v = 0 .. q-1."""
+
+    tree: CellTree
+    values: Int32Array
+
+    def __post_init__(self) -> None:
+        if self.values.shape[1:] != (self.tree.leaves,):
+            raise ValueError("a look-up by leaf needs a value for every leaf")
+
+
+@dataclass(frozen=True, eq=False)
 class Features:
-    """From a record to psi: a constant, and the looked-up values taken through `directions` (values x rank)."""
+    """From a record to psi: a constant, and the looked-up values taken through `directions` (values x rank).
+
+    The values are those of `lookups`, then those of `trees`.
+    """
 
     lookups: tuple[Lookup, ...]
     directions: Int32Array
+    trees: tuple[LeafLookup, ...] = ()
 
     def __post_init__(self) -> None:
-        largest = np.concatenate(
-            [np.abs(lookup.values.astype(float)).reshape(len(lookup.values), -1).max(axis=1) for lookup in self.lookups]
-        )
+        tables = [*(lookup.values for lookup in self.lookups), *(lookup.values for lookup in self.trees)]
+        largest = np.concatenate([np.abs(t.astype(float)).reshape(len(t), -1).max(axis=1) for t in tables])
         if self.directions.shape[0] != len(largest):
             raise ValueError("the directions need a row for every looked-up value")
         if (largest @ np.abs(self.directions.astype(float))).max(initial=0.0) >= EXACT:
@@ -67,12 +83,14 @@ class Features:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are looked at."""
-        return tuple(dict.fromkeys(name for lookup in self.lookups for name in lookup.columns))
+        return tuple(dict.fromkeys(name for name, _ in self.grids))
 
     @property
     def grids(self) -> list[tuple[str, Grid]]:
         """Every column that is looked at, with each of its grids."""
-        return [pair for lookup in self.lookups for pair in zip(lookup.columns, lookup.grids, strict=True)]
+        read = [(lookup.columns, lookup.grids) for lookup in self.lookups]
+        read += [(lookup.tree.columns, lookup.tree.grids) for lookup in self.trees]
+        return [pair for columns, grids in read for pair in zip(columns, grids, strict=True)]
 
     def values(self, batch: Batch) -> FloatArray:
         """The looked-up values of each record (values x records), integer-valued."""
@@ -89,6 +107,9 @@ class Features:
             for values in lookup.values.reshape(len(lookup.values), -1).astype(np.float64):
                 values.take(number, out=found[row], mode="clip")
                 row += 1
+        for by_leaf in self.trees:
+            found[row : row + len(by_leaf.values)] = by_leaf.values[:, by_leaf.tree.leaf(batch)]
+            row += len(by_leaf.values)
         return found
 
     def __call__(self, batch: Batch) -> FloatArray:
@@ -123,6 +144,7 @@ class Features:
                 for lookup in self.lookups
             ],
             "directions": pack(self.directions),
+            **({"trees": [_tree_to_dict(lookup) for lookup in self.trees]} if self.trees else {}),
         }
 
     @classmethod
@@ -133,7 +155,12 @@ class Features:
             Lookup(tuple(item["columns"]), tuple(grids[place] for place in item["grids"]), unpack(item["values"]))
             for item in content["lookups"]
         )
-        return cls(lookups, unpack(content["directions"]))
+        trees = (LeafLookup(CellTree.from_dict(item), unpack(item["values"])) for item in content.get("trees", ()))
+        return cls(lookups, unpack(content["directions"]), tuple(trees))
+
+
+def _tree_to_dict(lookup: LeafLookup) -> dict[str, Any]:
+    return {**lookup.tree.to_dict(), "values": pack(lookup.values)}
 
 
 @dataclass(frozen=True, eq=False)

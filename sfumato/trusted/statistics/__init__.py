@@ -10,6 +10,8 @@ from sfumato.trusted.statistics.clipped_sums import ClippedSums
 from sfumato.trusted.statistics.distance_histogram import DistanceHistogram
 from sfumato.trusted.statistics.gradient import Gradient
 from sfumato.trusted.statistics.key_counts import KeyCounts
+from sfumato.trusted.statistics.leaf_counts import LeafCounts
+from sfumato.trusted.statistics.products import Products
 from sfumato.trusted.statistics.range_counts import RangeCounts
 from sfumato.trusted.statistics.scatter import Scatter
 from sfumato.trusted.statistics.slices import Slices
@@ -25,6 +27,8 @@ __all__ = [
     "DistanceHistogram",
     "Gradient",
     "KeyCounts",
+    "LeafCounts",
+    "Products",
     "RangeCounts",
     "Scatter",
     "Slices",

@@ -84,15 +84,8 @@ class Gradient:
 
     def _pull(self, psi: FloatArray, label: np.ndarray[Any, Any]) -> FloatArray:
         """a of each record (contrasts x records), integer-valued."""
-        p = self.model.probabilities(psi)
         length = np.einsum("kn,kn->n", psi, psi)  # whole numbers below 2**53: exact
-        off = [(label == c) - p[c] for c in range(len(p))]
-        basis = contrasts(len(p))
-        along = [in_order([basis[c, j] * off[c] for c in range(len(p))]) for j in range(len(p) - 1)]
-        scale = UNIT * A_HAIR_LESS / (np.sqrt(length) * _farthest(p))
-        pull = np.trunc(np.array(along) * scale)
-        too_long = in_order(pull * pull).astype(np.int64) > UNIT**2 // length.astype(np.int64)
-        return np.where(too_long, 0.0, pull)
+        return bounded_residual(self.model.probabilities(psi), label, length)
 
     def weights(self, psi: FloatArray, p: FloatArray) -> FloatArray:
         """w of each record, in units of psi."""
@@ -117,6 +110,21 @@ class Gradient:
     def from_dict(cls, content: Mapping[str, Any]) -> "Gradient":
         """The statistic that `to_dict` wrote."""
         return cls(Softmax.from_dict(content["model"]), content["target"], Grid.from_dict(content["grid"]))
+
+
+def bounded_residual(p: FloatArray, label: np.ndarray[Any, Any], length: FloatArray) -> FloatArray:
+    """Q'(e_y - p) 2**22 / (sqrt(length) rho) of each record (contrasts x records), cut to whole numbers towards zero.
+
+    `length`, whole numbers from 1 on, is the squared length of what it will be multiplied with; the squared length of
+    the product is at most 2**44.
+    """
+    off = [(label == c) - p[c] for c in range(len(p))]
+    basis = contrasts(len(p))
+    along = [in_order([basis[c, j] * off[c] for c in range(len(p))]) for j in range(len(p) - 1)]
+    scale = UNIT * A_HAIR_LESS / (np.sqrt(length) * _farthest(p))
+    pull = np.trunc(np.array(along) * scale)
+    too_long = in_order(pull * pull).astype(np.int64) > UNIT**2 // length.astype(np.int64)
+    return np.where(too_long, 0.0, pull)
 
 
 def _farthest(p: FloatArray) -> FloatArray:

@@ -1,11 +1,10 @@
-"""Adapt: what the target is, given the other columns, learnt from private gradients of a public model.
+"""Adapt: what the target is, given the other columns, learnt from how far a public model of it is off.
 
-Features and curvature come from the released tables and from records of the released mixture; the only private
-quantities are the gradients, which come through the curator.
+Features, trees and curvature come from the released tables and from records of the released mixture; the only private
+quantities are products, gradients and counts in leaves, which come through the curator.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +12,11 @@ from sfumato.fitting.mechanisms.counts.merging import sum_groups
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
+from sfumato.fitting.mechanisms.tables.belief import Belief
+from sfumato.fitting.mechanisms.tables.growing import count_leaves, grow_tree
+from sfumato.fitting.mechanisms.tables.mending import Mending
 from sfumato.fitting.mechanisms.tables.plan import TablesPlan
+from sfumato.fitting.mechanisms.tables.screening import products_of, standing_out, with_products
 from sfumato.fitting.mechanisms.tables.whitening import whiten_features
 from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.public_rng import public_rng
@@ -21,10 +24,9 @@ from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray, Int32Array
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Features, Lookup, Softmax
-from sfumato.trusted.feature_maps.features import COEFFICIENT_UNIT, PSI_UNIT, VALUE_UNIT, contrasts
+from sfumato.trusted.feature_maps.features import VALUE_UNIT, contrasts
 from sfumato.trusted.measurement import CuratorLike, Measurement
-from sfumato.trusted.statistics import Gradient
-from sfumato.trusted.statistics.gradient import UNIT
+from sfumato.trusted.statistics import Gradient, LeafCounts
 
 
 class Tuning(TuningConstants, group="tables.adaptation"):
@@ -46,16 +48,6 @@ class Tuning(TuningConstants, group="tables.adaptation"):
     pool_least = 2_000
     pool_most = 40_000
     pool_values = 40_000_000  # in all, looked up for the synthetic records
-    ridge = 1e-3
-    start_steps = 6
-    start_smooth = 0.1
-    smooth = 0.25  # how far probabilities are drawn to even ones in the curvature
-    misread = 0.25  # relative error of the curvature, away from where it was taken
-    reweighted = 4  # times that the readings are weighed by it
-    most_coefficient = 1e3
-
-
-_AT_ONCE = 1 << 12
 
 
 def adapt(
@@ -66,15 +58,39 @@ def adapt(
     mixture: TableMixture,
     prior_sd: float,
 ) -> Softmax | None:
-    """Ask for gradients, each at the best model so far, and return the best model after the last."""
+    """Ask what is left of the target, each question at the best model so far, and return the best after the last.
+
+    Sets of columns are screened; then come gradients, and the leaves of a tree. What the leaves show decides what the
+    rest is spent on: more trees, or more gradients.
+    """
     if plan.target is None or not plan.mu_steps:
         return None
     grid = plan.grids[plan.target].merge(one_way.classes.groups)
-    rank = rank_of(one_way, float(np.sqrt(np.square(plan.mu_steps).sum())))
+    rank = rank_of(one_way, float(np.sqrt(np.square((*plan.mu_steps, *plan.mu_rest)).sum())))
     belief = before_any_gradient(plan, plan.target, one_way, pairs, mixture, rank, prior_sd)
+    if plan.mu_screen is not None:
+        screen = products_of(one_way, belief.model, plan.target, grid)
+        found = standing_out(curator.measure(screen, plan.mu_screen))
+        if found:
+            belief = _start(with_products(belief.features, found), plan.target, one_way, mixture, prior_sd)
     for mu in plan.mu_steps:
         belief = belief.after(curator.measure(Gradient(belief.model, plan.target, grid), mu))
-    return belief.model
+    if plan.mu_leaves is None:
+        return belief.model
+
+    def ask_leaves(mending: Mending, mu: float) -> Measurement:
+        tree = grow_tree(one_way, mending.pool, mending.told, count_leaves(one_way.size, mu))
+        return curator.measure(LeafCounts(tree, str(plan.target), grid), mu)
+
+    first = ask_leaves(belief.mending, plan.mu_leaves)
+    mending = belief.mending.after(first)
+    if mending.trees:
+        for mu in plan.mu_rest:
+            mending = mending.after(ask_leaves(mending, mu))
+        return mending.mended
+    for mu in plan.mu_rest:
+        belief = belief.after(curator.measure(Gradient(belief.model, plan.target, grid), mu))
+    return belief.mending.after(first).mended
 
 
 def before_any_gradient(
@@ -85,7 +101,7 @@ def before_any_gradient(
     mixture: TableMixture,
     rank: int,
     prior_sd: float,
-) -> "Belief":
+) -> Belief:
     """What the mixture tells of the target of its own records, along the leading directions of all tables."""
     ratios, cells = log_ratios(plan, one_way, pairs), indicators(pairs)
     values = sum(len(lookup.values) for lookup in (*ratios, *cells))
@@ -97,18 +113,26 @@ def before_any_gradient(
     return Belief.start(features, pool, told, one_way.size, prior_sd)
 
 
+def _start(features: Features, target: str, one_way: OneWays, mixture: TableMixture, prior_sd: float) -> Belief:
+    """What the mixture tells of the target of its own records, along these features."""
+    pool = _pool(mixture, len(features.directions))
+    return Belief.start(features, pool, mixture.class_probabilities(pool, target), one_way.size, prior_sd)
+
+
 def adapt_again(answers: list[Measurement], one_way: OneWays, mixture: TableMixture, prior_sd: float) -> Softmax | None:
-    """The best model for another mixture, from gradients that were once released."""
+    """The best model for another mixture, from gradients and leaves that were once released."""
     asked = [answer.statistic for answer in answers if isinstance(answer.statistic, Gradient)]
     if not asked:
         return None
-    features = asked[0].model.features
-    pool = _pool(mixture, len(features.directions))
-    told = mixture.class_probabilities(pool, asked[0].target)
-    belief = Belief.start(features, pool, told, one_way.size, prior_sd)
+    belief = _start(asked[0].model.features, asked[0].target, one_way, mixture, prior_sd)
     for answer in answers:
-        belief = belief.after(answer)
-    return belief.model
+        if isinstance(answer.statistic, Gradient):
+            belief = belief.after(answer)
+    mending = belief.mending
+    for answer in answers:
+        if isinstance(answer.statistic, LeafCounts):
+            mending = mending.after(answer)
+    return mending.mended
 
 
 def log_ratios(plan: CountsPlan, one_way: OneWays, pairs: PairTables | None) -> list[Lookup]:
@@ -197,100 +221,3 @@ def _importance(told: FloatArray) -> FloatArray:
     p /= p.sum(axis=1, keepdims=True)
     importance: FloatArray = (p * (1 - p)).sum(axis=1) / 2 + 0.02
     return importance
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """One gradient as an equation:  g = H (truth - here) + noise."""
-
-    curve: FloatArray
-    gradient: FloatArray
-    here: FloatArray
-    sd: float
-
-
-@dataclass(frozen=True, eq=False)
-class Belief:
-    """What is known of the coefficients, in contrast coordinates: a Gaussian prior and the gradients read so far.
-
-    Every gradient is a linear equation with the curvature H of synthetic records, so the posterior is Gaussian, and its
-    mean is where the next gradient is asked for. H is right only near the place of asking: an answer counts for less,
-    the farther the truth turns out to be from there.
-    """
-
-    features: Features
-    psi: FloatArray  # of the synthetic records, size x records
-    size: float
-    classes: int
-    prior: FloatArray
-    prior_sd: float
-    readings: tuple[Reading, ...] = ()
-
-    @classmethod
-    def start(cls, features: Features, pool: Batch, told: FloatArray, size: float, prior_sd: float) -> "Belief":
-        """Around the ridge regression on what the mixture tells of the classes of its own records."""
-        parts = pool.parts(_AT_ONCE, features.columns)
-        psi = np.concatenate([features(part) for part in parts], axis=1) * PSI_UNIT
-        return cls(features, psi, size, told.shape[1], _ridge(psi, told.T).ravel(), prior_sd)
-
-    @property
-    def mean(self) -> FloatArray:
-        """The mean of the posterior."""
-        mean: FloatArray = self.prior
-        for _ in range(Tuning.reweighted if self.readings else 0):
-            precision = np.eye(len(mean)) / self.prior_sd**2
-            pull = self.prior / self.prior_sd**2
-            for reading in self.readings:
-                misread: FloatArray = Tuning.misread * reading.curve @ (mean - reading.here)
-                variance = reading.sd**2 + float(np.mean(misread**2))
-                precision += reading.curve @ reading.curve / variance
-                pull += reading.curve @ (reading.gradient + reading.curve @ reading.here) / variance
-            mean = np.linalg.solve(precision, pull).astype(np.float64)
-        return mean
-
-    @property
-    def model(self) -> Softmax:
-        """The most likely model."""
-        mean = self.mean.reshape(-1, self.classes - 1).clip(-Tuning.most_coefficient, Tuning.most_coefficient)
-        by_class = mean @ contrasts(self.classes).T
-        return Softmax(self.features, np.rint(by_class / COEFFICIENT_UNIT).astype(np.int32))
-
-    def after(self, answer: Measurement) -> "Belief":
-        """The belief after one more gradient."""
-        asked = answer.statistic
-        if not isinstance(asked, Gradient):
-            raise TypeError("a belief about the target learns from gradients only")
-        here = asked.model.coefficients * COEFFICIENT_UNIT @ contrasts(self.classes)
-        p = asked.model.probabilities(self.psi / PSI_UNIT)
-        curve = _curvature(self.psi, p, asked.weights(self.psi, p) / UNIT, Tuning.smooth) * (
-            self.size / self.psi.shape[1]
-        )
-        reading = Reading(curve, answer.values / UNIT, here.ravel(), answer.sigma / UNIT)
-        return replace(self, readings=(*self.readings, reading))
-
-
-def _curvature(psi: FloatArray, p: FloatArray, weight: FloatArray, smooth: float) -> FloatArray:
-    """Sum over records of  w psi psi' (x) Q'(diag p - p p')Q, with p drawn a little to even probabilities."""
-    classes, basis = len(p), contrasts(len(p))
-    p = (1 - smooth) * p + smooth / classes
-    mean, q = basis.T @ p, classes - 1
-    curve = np.empty((len(psi), q, len(psi), q))
-    for a in range(q):
-        for b in range(a, q):
-            spread = (basis[:, a] * basis[:, b]) @ p - mean[a] * mean[b]
-            curve[:, a, :, b] = curve[:, b, :, a] = (psi * (weight * spread)) @ psi.T
-    return curve.reshape(len(psi) * q, len(psi) * q)
-
-
-def _ridge(psi: FloatArray, told: FloatArray) -> FloatArray:
-    """Softmax regression of class probabilities (classes x records), by a few steps of Newton's method."""
-    basis, rows = contrasts(len(told)), psi.shape[1]
-    coefficients = np.zeros((len(psi), len(told) - 1))
-    for _ in range(Tuning.start_steps):
-        logits = basis @ coefficients.T @ psi
-        e = np.exp(logits - logits.max(axis=0))
-        p = e / e.sum(axis=0)
-        curve = _curvature(psi, p, np.ones(rows), Tuning.start_smooth) + Tuning.ridge * rows * np.eye(coefficients.size)
-        slope = psi @ ((told - p).T @ basis) - Tuning.ridge * rows * coefficients
-        coefficients = coefficients + np.linalg.solve(curve, slope.ravel()).reshape(coefficients.shape)
-    return coefficients

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sfumato.fitting.mechanisms.counts.plan import CountsPlan, geometry_of, split_shares, zoom_share
+from sfumato.fitting.mechanisms.counts.plan import CountsPlan, Geometry, geometry_of, split_shares, zoom_share
+from sfumato.fitting.mechanisms.tables.screening import FEWEST_COLUMNS
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
@@ -18,40 +19,85 @@ class Tuning(TuningConstants, group="tables.plan"):
     target = 0.05  # share of mu squared for the histogram that cuts a numeric target into classes
     one_way = 0.35  # of what is left, as are the others
     pairs = 0.45
-    adapt = 0.20
+    adapt = 0.20  # for what is left of the target, in all
+    adapt_many = 0.40  # where its classes are many: they leave little in each cell of the tables
+    many = 8  # classes
     least_step = 2.0**-15  # mu of a gradient below which it tells nothing, and its noise leaves the lattice
-    steps = 4  # gradients, each asked where the last one led
+    screen = 0.05  # of that, for sets of columns
+    leaves = 0.08  # for the first tree
+    rest = 0.45  # for what it says to ask more of
+    steps = 2  # gradients, each asked where the last one led
+    more_steps = 3  # gradients or trees, after the first tree
+    least_screen = 2.0**-11  # mu below which its noise leaves the lattice
 
 
 @dataclass(frozen=True)
 class TablesPlan(CountsPlan):
-    """Counts of every column and every two columns, then gradients; each with its mu."""
+    """Counts of every column and every two columns, then what is left of the target; each with its mu.
 
+    That is a screen of sets of columns, gradients (`mu_steps`), the leaves of a tree, and what these ask more of
+    (`mu_rest`): gradients or leaves.
+    """
+
+    mu_screen: float | None
     mu_steps: tuple[float, ...]
+    mu_leaves: float | None
+    mu_rest: tuple[float, ...]
+
+    @property
+    def mu_target_left(self) -> tuple[float, ...]:
+        """The mu of every question after the counts, in order."""
+        asked = (self.mu_screen, *self.mu_steps, self.mu_leaves, *self.mu_rest)
+        return tuple(mu for mu in asked if mu is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """See `Plan`."""
-        return {**super().to_dict(), "mu_steps": list(self.mu_steps)}
+        own = {"mu_screen": self.mu_screen, "mu_steps": list(self.mu_steps), "mu_leaves": self.mu_leaves}
+        return {**super().to_dict(), **own, "mu_rest": list(self.mu_rest)}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> Self:
-        """The plan that `to_dict` wrote."""
-        return super().from_dict({**content, "mu_steps": tuple(content["mu_steps"])}, schema, adjacency)
+        """The plan that `to_dict` wrote; one of an older version has gradients alone."""
+        own = {name: tuple(content.get(name, ())) for name in ("mu_steps", "mu_rest")}
+        return super().from_dict({"mu_screen": None, "mu_leaves": None, **content, **own}, schema, adjacency)
 
 
 def plan_tables(schema: Schema, budget: Budget, adjacency: Adjacency) -> TablesPlan:
     """The plan for a table."""
     found = geometry_of(schema)
-    adapt = (
-        found.labelled and budget.mu * math.sqrt(Tuning.adapt * (1 - Tuning.target) / Tuning.steps) >= Tuning.least_step
-    )
     zoom = zoom_share(budget, found)
     shares = {
         "zoom": zoom,
         "one-way": Tuning.one_way - zoom,
         "pairs": Tuning.pairs * (found.pairs > 0),
-        **{f"step {t}": Tuning.adapt * adapt / Tuning.steps for t in range(Tuning.steps)},
+        **(_shares_of_target(budget, found, schema) if found.labelled else {}),
     }
     mu = split_shares(budget, found, Tuning.target, shares)
-    steps = tuple(mu[name] for name in mu if name.startswith("step"))
-    return TablesPlan.from_shares(schema, adjacency, found, mu, mu_steps=steps)
+    steps, rest = (tuple(mu[name] for name in mu if name.startswith(kind)) for kind in ("step", "rest"))
+    asked = {"mu_screen": mu.get("screen"), "mu_steps": steps, "mu_leaves": mu.get("leaves"), "mu_rest": rest}
+    return TablesPlan.from_shares(schema, adjacency, found, mu, **asked)
+
+
+def _shares_of_target(budget: Budget, found: Geometry, schema: Schema) -> dict[str, float]:
+    """The shares of what is asked after the counts; none where the budget is too small for gradients."""
+    whole = _share_of_target(found, schema)
+    varied = sum(found.grids[name].size > 1 for name in schema.features)
+    screen = Tuning.screen * (varied >= FEWEST_COLUMNS and _mu(budget, whole * Tuning.screen) >= Tuning.least_screen)
+    each = (1 - screen - Tuning.leaves - Tuning.rest) / Tuning.steps
+    more = Tuning.rest / Tuning.more_steps
+    if _mu(budget, whole * min(each, more)) < Tuning.least_step:
+        return {}
+    parts = {"screen": screen, **{f"step {t}": each for t in range(Tuning.steps)}, "leaves": Tuning.leaves}
+    parts |= {f"rest {t}": more for t in range(Tuning.more_steps)}
+    return {name: whole * part for name, part in parts.items()}
+
+
+def _share_of_target(found: Geometry, schema: Schema) -> float:
+    many = not found.numeric and schema.target is not None and found.grids[schema.target].size >= Tuning.many
+    return Tuning.adapt_many if many else Tuning.adapt
+
+
+def _mu(budget: Budget, share: float) -> float:
+    """The mu of a share, at least."""
+    others = Tuning.one_way + Tuning.pairs + Tuning.adapt_many
+    return budget.mu * math.sqrt(share * (1 - Tuning.target) / others)

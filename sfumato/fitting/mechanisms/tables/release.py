@@ -1,8 +1,8 @@
 """`tables`: noisy tables of every column and every two columns, and the model that explains them.
 
-Anonymize: counts on public grids, and gradients, come through the curator.
+Anonymize: counts on public grids, then gradients and counts in leaves, come through the curator.
 Approximate: a mixture of products is fitted to the counts.
-Adapt: a labeller, what the target is given the rest, is fitted to the gradients.
+Adapt: a labeller, what the target is given the rest, is fitted to gradients and to counts in the leaves of trees.
 """
 
 from collections.abc import Callable, Mapping
@@ -75,13 +75,13 @@ def release_tables(
 def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: Fit | None = None) -> TableMixture:
     """Fit the models anew to what was once released.
 
-    Every table must be the one that schema, budget and earlier answers ask for. Gradients are taken as they were asked:
-    which directions they look along depends on the last digits of a fit.
+    Every table must be the one that schema, budget and earlier answers ask for. Gradients and trees are taken as they
+    were asked: which directions they look along, and where they cut, depends on the last digits of a fit.
     """
     fit, record = fit or Fit(), Replay(measurements)
     plan, one_way, pairs = measure_counts(record, plan)
     mixture = _mixture(plan, one_way, pairs, fit)
-    record.must_be_left(plan.mu_steps)
+    record.must_be_left(plan.mu_target_left)
     return attach_labeller(mixture, plan, adapt_again(record.left, one_way, mixture, fit.prior))
 
 
@@ -148,7 +148,7 @@ class TablesMechanism(Mechanism):
         del schema
         record = Replay(measurements)
         plan, one_way, pairs = measure_counts(record, plan)
-        record.must_be_left(plan.mu_steps)
+        record.must_be_left(plan.mu_target_left)
         evidence = evidence_of(one_way, pairs, None) if one_way.columns else None
         return TrainingData(plan, one_way, evidence, pairs, tuple(record.left))
 

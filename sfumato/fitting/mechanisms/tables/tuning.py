@@ -1,7 +1,19 @@
 """The constants of all modules here, which a bundle stores."""
 
 from sfumato.fitting.mechanisms.counts.tuning import COUNTS_TUNING
-from sfumato.fitting.mechanisms.tables import adaptation, approximation, families, plan, raking, start, whitening
+from sfumato.fitting.mechanisms.tables import (
+    adaptation,
+    approximation,
+    belief,
+    families,
+    growing,
+    mending,
+    plan,
+    raking,
+    screening,
+    start,
+    whitening,
+)
 from sfumato.fitting.tuning import TuningConstants
 
 
@@ -21,6 +33,10 @@ TABLES_TUNING = (
     raking.Tuning,
     families.Tuning,
     adaptation.Tuning,
+    belief.Tuning,
+    growing.Tuning,
+    mending.Tuning,
+    screening.Tuning,
     whitening.Tuning,
     Components,
 )
