@@ -58,6 +58,6 @@ def test_the_largest_categories_stand_alone():
 def test_missing_stays_alone_among_coarse_cells():
     grid = Grid.of_cells(np.arange(11))
     counts = np.append(np.linspace(10, 1000, 10), 500.0)[:, None]
-    coarse = _coarse(OneWay(grid, counts, 1.0, np.arange(11), 10), 4)
+    coarse = _coarse(OneWay(grid, counts, 1.0, np.arange(11), 10), 4, 4)
     assert coarse[-1] == 4
     assert (coarse[:-1] < 4).all()

@@ -185,7 +185,7 @@ def test_the_plan_is_a_function_of_schema_and_budget_alone(schema):
 @pytest.mark.parametrize(
     ("columns", "target", "shares"),
     [
-        (3, None, [0.4375, 0.5625]),
+        (3, None, [0.2, 0.8]),
         (1, None, [1.0]),
         (2, "c0", [0.35 / 0.55, *[0.05 / 0.55] * 4]),
         (1, "c0", [1.0]),

@@ -35,7 +35,7 @@ def fit_generator(
     one_way = seen.one_way
     if seen.evidence is None:
         weights, owner = one_way.totals / one_way.size, np.arange(one_way.classes.count)
-        return assemble_mixture(seen.plan, one_way, weights, [], owner, {})
+        return assemble_mixture(seen.plan, one_way, weights, [], owner, {}, {})
     settings = {**SETTINGS, **settings, **({} if generator is None else {"generator": OWN})}
     epochs, seed = whole_numbers(settings["epochs"], settings["seed"])
     settings |= {"epochs": epochs, "seed": seed}  # as a bundle can keep them
@@ -51,5 +51,13 @@ def fit_generator(
     )
     starts = np.cumsum(seen.evidence.layout.sizes)[:-1]
     thetas = [part / part.sum(axis=1, keepdims=True) for part in np.split(trained.theta, starts, axis=1)]
-    mixture = assemble_mixture(seen.plan, one_way, trained.weights, thetas, trained.owner, settings)
+    mixture = assemble_mixture(
+        seen.plan,
+        one_way,
+        trained.weights,
+        thetas,
+        trained.owner,
+        settings,
+        {} if seen.pairs is None else seen.pairs.ties,
+    )
     return with_labeller(mixture, seen.plan, one_way, seen.pairs, seen.gradients)

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
 from sfumato.errors import SchemaError
+from sfumato.fitting.mechanisms.counts.functions import Functions, functions_of
 from sfumato.fitting.mechanisms.counts.grids import fine_grid, is_long
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency
@@ -37,7 +38,7 @@ class CountsPlan:
     have theirs, one-way tables, pairs.
 
     Each has its mu. `labelled` says whether the classes are few enough for a labeller, `pair_features` whether it looks
-    at pairs.
+    at pairs; `functions` are to be learnt together with the pairs.
     """
 
     columns: Mapping[str, Column]
@@ -52,6 +53,7 @@ class CountsPlan:
     mu_pairs: float | None
     labelled: bool
     pair_features: bool
+    functions: Functions = field(default=(), kw_only=True)
 
     @cached_property
     def codes(self) -> Mapping[str, Codes]:
@@ -92,7 +94,8 @@ class CountsPlan:
         refuse_too_many_cells(schema, grids)
         if not all(isinstance(fields[name], bool) for name in ("labelled", "pair_features")):
             raise ValueError("the plan does not say whether there is a labeller")
-        return cls(schema.by_name, grids, schema.features, schema.target, adjacency, **fields)
+        functions = functions_of(schema, Encoder(schema).columns)
+        return cls(schema.by_name, grids, schema.features, schema.target, adjacency, functions=functions, **fields)
 
     @classmethod
     def from_shares(
@@ -117,6 +120,7 @@ class CountsPlan:
             mu_pairs=mu.get("pairs"),
             labelled=found.labelled,
             pair_features=found.pair_features,
+            functions=functions_of(schema, found.codes),
             **own,
         )
 

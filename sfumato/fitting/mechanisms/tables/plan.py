@@ -18,6 +18,8 @@ class Tuning(TuningConstants, group="tables.plan"):
     target = 0.05  # share of mu squared for the histogram that cuts a numeric target into classes
     one_way = 0.35  # of what is left, as are the others
     pairs = 0.45
+    one_way_alone = 0.2  # the same two without a target
+    pairs_alone = 0.8
     adapt = 0.20
     least_step = 2.0**-15  # mu of a gradient below which it tells nothing, and its noise leaves the lattice
     steps = 4  # gradients, each asked where the last one led
@@ -46,10 +48,12 @@ def plan_tables(schema: Schema, budget: Budget, adjacency: Adjacency) -> TablesP
         found.labelled and budget.mu * math.sqrt(Tuning.adapt * (1 - Tuning.target) / Tuning.steps) >= Tuning.least_step
     )
     zoom = zoom_share(budget, found)
+    alone = (Tuning.one_way_alone, Tuning.pairs_alone)
+    one_way, pairs = alone if schema.target is None else (Tuning.one_way, Tuning.pairs)
     shares = {
         "zoom": zoom,
-        "one-way": Tuning.one_way - zoom,
-        "pairs": Tuning.pairs * (found.pairs > 0),
+        "one-way": one_way - zoom,
+        "pairs": pairs * (found.pairs > 0),
         **{f"step {t}": Tuning.adapt * adapt / Tuning.steps for t in range(Tuning.steps)},
     }
     mu = split_shares(budget, found, Tuning.target, shares)

@@ -100,7 +100,7 @@ def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: 
         weights, thetas, owner = approximate(one_way, pairs, components, steps)
     else:
         weights, thetas, owner = one_way.totals / size, [], np.arange(classes.count)
-    return assemble_mixture(plan, one_way, weights, thetas, owner, asdict(fit))
+    return assemble_mixture(plan, one_way, weights, thetas, owner, asdict(fit), {} if pairs is None else pairs.ties)
 
 
 def _components(one_way: OneWays, pairs: PairTables | None, most: int) -> list[int]:

@@ -152,7 +152,8 @@ def _told_of_parent(columns: Columns, ties: Ties, codes: Codes) -> FloatArray:
     for child, own in codes.items():
         piece, share = columns[child].place(own)
         parts.append(ties[child].table.T[piece] * share[:, None])
-    return np.prod(parts, axis=0)
+    told: FloatArray = np.prod(parts, axis=0)
+    return told
 
 
 def family_pair(columns: Columns, ties: Ties, marginal: FloatArray, first: str, second: str) -> FloatArray:
