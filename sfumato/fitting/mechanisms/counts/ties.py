@@ -20,11 +20,12 @@ class Tuning(TuningConstants, group="counts.ties"):
     off = 0.02  # share of the records away from the likeliest child of their parent, up to which it is a function
     sure = 2.5  # deviations of that share that noise explains
     known_to = 0.03  # deviation of that share above which nothing is seen
-    of_others = 0.2  # of the records that are not of the largest child: a skewed child is no function of everything
+    of_others = 0.2  # both at most, of the records not of the largest child: a skewed one is no function of everything
     chance = 0.01  # that noise alone makes a cell of a table stand out
     standing_out = 0.01  # share of the records that cells away from the likeliest child hold that stand out
     there = 3.0  # deviations above none from which a child is possible
     fewest = 3  # groups of a parent
+    held = 0.8  # share of the records whose parent stands alone
     most_cells = 1 << 20  # of parent by child
 
 
@@ -90,16 +91,22 @@ def _edges(one_way: OneWays, pairs: PairTables, pair: Pair) -> list[Edge]:
 
 
 def _edge(one_way: OneWays, parent: str, child: str, table: FloatArray, sd: float) -> Edge | None:
-    rows, across = table.shape
-    if across < 2 or rows < max(Tuning.fewest, across):
+    """The edge from parent to child (a row for each group of the parent), if the table looks like that of a function.
+
+    Only modes are added up, a cell for each row, so that the share of the records off them is known well.
+    """
+    column, size = one_way.columns[parent], one_way.size
+    totals, alone = _counts(column), np.bincount(column.groups) == 1  # what is rare together may well differ
+    held = size - float(totals[~alone].sum())
+    if table.shape[1] < 2 or len(table) < max(Tuning.fewest, table.shape[1]) or held < Tuning.held * size:
         return None
-    size = one_way.size
-    totals, shares = _counts(one_way.columns[parent]), _counts(one_way.columns[child]) / size
-    known_to = sd * math.sqrt(rows) / size
-    mode = table.max(axis=1)
-    off = 1 - float(np.minimum(mode, 1.05 * totals + 2 * sd).sum()) / float(totals.sum())
-    limit = min(max(Tuning.off, Tuning.sure * known_to), Tuning.of_others * (1 - float(shares.max())))
-    if known_to > Tuning.known_to or off > limit or _standing_out(table, sd) > Tuning.standing_out * size:
+    of_rare = float(column.variance[~alone].sum()) * one_way.classes.count
+    known_to = math.sqrt(alone.sum() * sd**2 + of_rare) / held
+    off = 1 - float(table[alone].max(axis=1).sum()) / held
+    others = Tuning.of_others * (1 - float(_counts(one_way.columns[child]).max()) / size)
+    limit = min(max(Tuning.off, Tuning.sure * known_to), others)
+    tends = _standing_out(table[alone], sd) > Tuning.standing_out * size
+    if known_to > min(Tuning.known_to, others) or off > limit or tends:
         return None
     return Edge(off, parent, child, _conditional(table, sd, totals))
 
