@@ -1,11 +1,16 @@
 """Which pairs are asked for, how coarsely, and with what weight: from released quantities alone."""
 
+import itertools
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from sfumato.fitting.mechanisms.counts.classes import Classes
 from sfumato.fitting.mechanisms.counts.merging import group_rare, merge_to
-from sfumato.fitting.mechanisms.counts.one_way import OneWay
-from sfumato.fitting.mechanisms.counts.pairs import _coarse, _levels, relevance
+from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
+from sfumato.fitting.mechanisms.counts.pairs import Tuning, _coarse, _levels, _most_categories, _weigh_cells, relevance
 from sfumato.trusted.feature_maps import Grid
 
 
@@ -58,6 +63,48 @@ def test_the_largest_categories_stand_alone():
 def test_missing_stays_alone_among_coarse_cells():
     grid = Grid.of_cells(np.arange(11))
     counts = np.append(np.linspace(10, 1000, 10), 500.0)[:, None]
-    coarse = _coarse(OneWay(grid, counts, 1.0, np.arange(11), 10), 4)
+    coarse = _coarse(OneWay(grid, counts, 1.0, np.arange(11), 10), 4, 4)
     assert coarse[-1] == 4
     assert (coarse[:-1] < 4).all()
+
+
+def ways(sizes: dict[str, int], classes: int) -> OneWays:
+    columns = {name: column(np.full((size, classes), 1000.0), ordered=False) for name, size in sizes.items()}
+    return OneWays(columns, Classes(np.arange(classes), np.ones(classes)), np.full(classes, 1e6), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "classes", "most"),
+    [
+        ({"a": 900, "b": 30, "c": 5}, 1, 1_000),  # all of them
+        ({"a": 900, "b": 900, "c": 5}, 1, 563),  # twice 563 and 5 are 1131 cells: as many as time allows
+        ({"a": 900, "b": 30, "c": 5}, 4, 530),
+        ({"a": 900, "b": 900}, 100, 56),
+        ({"a": 900, "b": 900}, 20_000, 12),  # never fewer than other columns have
+    ],
+)
+def test_whole_categories_within_the_bounds(sizes, classes, most):
+    pairs = list(itertools.combinations(sizes, 2))
+    found = _most_categories(ways(sizes, classes), 12, pairs)
+    assert found == most
+    cells = [min(found, size) for size in sizes.values()]
+    assert found == 12 or sum(cells) ** 2 * classes <= Tuning.most_whole
+
+
+def test_a_column_keeps_every_category_that_stands_out():
+    listed = column(np.append(900.0 + np.arange(40), 1.0)[:, None], ordered=False)
+    assert _coarse(listed, 12, 1_000).max() + 1 == 41
+    assert _coarse(listed, 12, 20).max() + 1 == 20
+
+
+@given(st.lists(st.integers(2, 40), min_size=3, max_size=6), st.randoms(use_true_random=False))
+def test_weights_by_cells_make_the_error_of_all_tables_least(sizes, random):
+    """Any other weights of the same cost have a larger sum of cells times noise."""
+    coarse = {str(place): np.arange(size) for place, size in enumerate(sizes)}
+    pairs = list(itertools.combinations(coarse, 2))
+    cells = np.array([len(coarse[one]) * len(coarse[other]) for one, other in pairs])
+    best = np.array(list(_weigh_cells(dict.fromkeys(pairs, 1.0), coarse, 1 / 3).values()))
+    other = best * np.array([random.uniform(0.5, 2.0) for _ in pairs])
+    errors = [(cells / weights).sum() * np.sqrt((weights**2).sum()) for weights in (best, other)]
+    assert errors[0] <= errors[1] * (1 + 1e-9)
+    assert best.max() == 1

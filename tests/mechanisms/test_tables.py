@@ -185,7 +185,7 @@ def test_the_plan_is_a_function_of_schema_and_budget_alone(schema):
 @pytest.mark.parametrize(
     ("columns", "target", "shares"),
     [
-        (3, None, [0.4375, 0.5625]),
+        (3, None, [0.2, 0.8]),
         (1, None, [1.0]),
         (2, "c0", [0.35 / 0.55, *np.array([0.047, 0.047, 0.016, 0.03, 0.03, 0.03]) / 0.55]),
         (1, "c0", [1.0]),

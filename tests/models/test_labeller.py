@@ -8,6 +8,7 @@ import pytest
 
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
+from sfumato.fitting.models.table_mixture.ties import Tie
 from sfumato.trusted.encoding import Batch, CategoricalCodec
 from sfumato.trusted.feature_maps import Features, Grid, Lookup, Softmax
 
@@ -128,3 +129,8 @@ def test_what_does_not_fit_is_refused(model):
     two = Softmax(Features((lookup,), np.ones((1, 1), dtype=np.int32)), np.zeros((2, 2), dtype=np.int32))
     with pytest.raises(ValueError, match="lacks a class"):
         TableMixture(model.weights, model.columns, 1.0, Labeller(two, "y", np.ones(2)))
+
+
+def test_the_target_of_a_labeller_is_not_tied(model):
+    with pytest.raises(ValueError, match="cannot be tied"):
+        replace(model, ties={"y": Tie("a", np.full((4, 7), 1 / 7))})

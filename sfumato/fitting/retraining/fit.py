@@ -51,5 +51,13 @@ def fit_generator(
     )
     starts = np.cumsum(seen.evidence.layout.sizes)[:-1]
     thetas = [part / part.sum(axis=1, keepdims=True) for part in np.split(trained.theta, starts, axis=1)]
-    mixture = assemble_mixture(seen.plan, one_way, trained.weights, thetas, trained.owner, settings)
+    mixture = assemble_mixture(
+        seen.plan,
+        one_way,
+        trained.weights,
+        thetas,
+        trained.owner,
+        settings,
+        ties={} if seen.pairs is None else seen.pairs.ties,
+    )
     return with_labeller(mixture, seen.plan, one_way, seen.pairs, seen.gradients)

@@ -89,6 +89,8 @@ class _Roles:
 
     def single(self, name: str) -> str | None:
         """The column that alone decides this one, if there is one."""
+        if self.role.get(name) == "learnt":
+            return None
         while name in self.computed:
             if len(self.computed[name]) > 1:
                 return None

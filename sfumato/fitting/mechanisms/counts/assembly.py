@@ -1,6 +1,7 @@
 """From components over the groups of every column to a mixture over its codes."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.models.table_mixture.code_weights import CodeWeights
 from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
+from sfumato.fitting.models.table_mixture.ties import Tie, tie_columns
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.feature_maps import Grid
@@ -33,10 +35,12 @@ def assemble_mixture(
     owner: IntArray,
     settings: Mapping[str, Any],
     target: FloatArray | None = None,
+    ties: Mapping[str, Tie] = MappingProxyType({}),
 ) -> TableMixture:
     """The mixture over the codes of every column from components over its groups (theta by column), and their class.
 
-    `target` is that of the target over its cells; None: as it was seen inside each component's class.
+    target   that of the target over its cells; None: as it was seen inside each component's class
+    ties     of columns that are drawn from another, by their cells, whatever their theta
     """
     classes, size = one_way.classes, one_way.size
     columns = {}
@@ -53,7 +57,12 @@ def assemble_mixture(
         theta = np.where(classes.groups == owner[:, None], classes.inside, 0.0) if target is None else target
         columns[plan.target] = _pieces(plan.grids[plan.target], classes.groups, noise, theta, classes.weights)
     ordered = {name: columns[name] for name in plan.codes}
-    return TableMixture(weights, ordered, size, settings=settings)
+    tied = {child: _of_pieces(tie, one_way.columns[tie.parent], one_way.columns[child]) for child, tie in ties.items()}
+    return TableMixture(weights, tie_columns(ordered, tied), size, settings=settings, ties=tied)
+
+
+def _of_pieces(tie: Tie, parent: OneWay, child: OneWay) -> Tie:
+    return Tie(tie.parent, tie.table[np.array(parent.grid.cells)][:, np.array(child.grid.cells)])
 
 
 def _without_unseen_tails(theta: FloatArray, column: OneWay) -> FloatArray:

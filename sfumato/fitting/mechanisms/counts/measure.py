@@ -6,6 +6,7 @@ from typing import Generic, NamedTuple
 from sfumato.fitting.mechanisms.counts.one_way import OneWays, measure_one_way
 from sfumato.fitting.mechanisms.counts.pairs import PairTables, measure_pairs
 from sfumato.fitting.mechanisms.counts.target import cut_target
+from sfumato.fitting.mechanisms.counts.ties import add_ties
 from sfumato.fitting.mechanisms.counts.zoom import Plan, zoom
 from sfumato.trusted.measurement import CuratorLike
 
@@ -25,4 +26,6 @@ def measure_counts(curator: CuratorLike, plan: Plan, progress: Callable[[str], N
     plan, shapes = zoom(curator, plan, classes)
     one_way = measure_one_way(curator, plan, classes, shapes)
     progress("measuring two-column counts, with noise")
-    return Counted(plan, one_way, measure_pairs(curator, plan, one_way))
+    pairs = measure_pairs(curator, plan, one_way)
+    ruled = () if plan.support is None else plan.support.names
+    return Counted(plan, one_way, None if pairs is None else add_ties(plan.functions, one_way, pairs, ruled))

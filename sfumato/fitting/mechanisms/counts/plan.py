@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from sfumato.errors import SchemaError
+from sfumato.fitting.mechanisms.counts.functions import Functions, functions_of
 from sfumato.fitting.mechanisms.counts.grids import cut_at, fine_grid, is_long
 from sfumato.fitting.support.support import Support
 from sfumato.fitting.tuning import TuningConstants
@@ -39,7 +40,8 @@ class CountsPlan:
     have theirs, one-way tables, pairs.
 
     Each has its mu. `labelled` says whether the classes are few enough for a labeller, `pair_features` whether it looks
-    at pairs. `support` is what the schema's rules allow, None where it has none.
+    at pairs. `functions` are to be learnt together with the pairs; `support` is what the schema's rules allow, None
+    where it has none.
     """
 
     columns: Mapping[str, Column]
@@ -55,6 +57,7 @@ class CountsPlan:
     labelled: bool
     pair_features: bool
     support: Support | None = field(default=None, kw_only=True)
+    functions: Functions = field(default=(), kw_only=True)
 
     @cached_property
     def codes(self) -> Mapping[str, Codes]:
@@ -99,7 +102,8 @@ class CountsPlan:
             refuse_too_many_parts(schema, grids, support)
         if not all(isinstance(fields[name], bool) for name in ("labelled", "pair_features")):
             raise ValueError("the plan does not say whether there is a labeller")
-        return cls(schema.by_name, grids, schema.features, schema.target, adjacency, **fields, support=support)
+        public = (schema.by_name, grids, schema.features, schema.target, adjacency)
+        return cls(*public, functions=functions_of(schema, Encoder(schema).columns), support=support, **fields)
 
     @classmethod
     def from_shares(
@@ -125,6 +129,7 @@ class CountsPlan:
             labelled=found.labelled,
             pair_features=found.pair_features,
             support=found.support,
+            functions=functions_of(schema, found.codes),
             **own,
         )
 

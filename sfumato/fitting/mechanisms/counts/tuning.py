@@ -10,9 +10,10 @@ from sfumato.fitting.mechanisms.counts import (
     pairs,
     plan,
     rates,
+    ties,
     zoom,
 )
 
 COUNTS_TUNING = tuple(
-    module.Tuning for module in (plan, grids, merging, assembly, one_way, pairs, rates, looks, cutting, zoom)
+    module.Tuning for module in (plan, grids, merging, assembly, one_way, pairs, rates, looks, cutting, zoom, ties)
 )

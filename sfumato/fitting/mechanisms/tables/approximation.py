@@ -15,8 +15,10 @@ import numpy as np
 
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
+from sfumato.fitting.mechanisms.tables.coarse_map import coarse_map
 from sfumato.fitting.mechanisms.tables.families import Families
 from sfumato.fitting.mechanisms.tables.start import Start
+from sfumato.fitting.models.table_mixture.ties import family_of
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import Float32Array, FloatArray, IntArray
@@ -26,11 +28,11 @@ class Tuning(TuningConstants, group="tables.approximation"):
     """See `sfumato.fitting.tuning`."""
 
     jitter = 0.8  # spread of the components' logits around the marginals at the start
-    prior = 2.0  # records of the marginals that the Dirichlet prior gives every component
-    rate = 0.1
+    prior = 4.0  # records of the marginals that the Dirichlet prior gives every component
+    rate = 0.2
     warm = 0.1
     fade = 0.9  # Adam's memories
-    fade_square = 0.999
+    fade_square = 0.99
 
 
 _TINY = np.finfo(np.float32).tiny
@@ -61,19 +63,18 @@ def evidence(one_way: OneWays, pairs: PairTables | None) -> Evidence:
     paired = [] if pairs is None else [name for name in one_way.columns if name in set(itertools.chain(*pairs.tables))]
     levels = [] if pairs is None else [int(pairs.coarse[name].max()) + 1 for name in paired]
     starts = dict(zip(paired, np.cumsum([0, *levels]).tolist(), strict=False))
-    coarse = np.zeros((offsets[-1], sum(levels)), dtype=np.float32)
     tables = np.zeros((one_way.classes.count, sum(levels), sum(levels)), dtype=np.float32)
     precision = np.zeros((sum(levels), sum(levels)), dtype=np.float32)
     if pairs is not None:
-        for name, offset in zip(one_way.columns, offsets, strict=False):
-            if name in starts:
-                coarse[offset + np.arange(len(pairs.coarse[name])), starts[name] + pairs.coarse[name]] = 1
         for (one, other), table in pairs.tables.items():
+            if other in family_of(pairs.ties, one):  # no product, given the component
+                continue
             rows = slice(starts[one], starts[one] + table.shape[1])
             across = slice(starts[other], starts[other] + table.shape[2])
             tables[:, rows, across] = table / size
             tables[:, across, rows] = table.transpose(0, 2, 1) / size
             precision[rows, across] = precision[across, rows] = (size / pairs.sigma[one, other]) ** 2
+    coarse = coarse_map(one_way, pairs, starts, sum(levels))
     stacked = np.concatenate([column.grouped for column in columns]) / size
     return Evidence(
         stacked.astype(np.float32), (1 / variance).astype(np.float32)[:, None], coarse, tables, precision, offsets[:-1]

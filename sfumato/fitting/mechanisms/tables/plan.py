@@ -19,6 +19,8 @@ class Tuning(TuningConstants, group="tables.plan"):
     target = 0.05  # share of mu squared for the histogram that cuts a numeric target into classes
     one_way = 0.35  # of what is left, as are the others
     pairs = 0.45
+    one_way_alone = 0.2  # the same two without a target
+    pairs_alone = 0.8
     adapt = 0.20  # for what is left of the target, in all
     adapt_many = 0.40  # where its classes are many: they leave little in each cell of the tables
     many = 8  # classes
@@ -66,10 +68,12 @@ def plan_tables(schema: Schema, budget: Budget, adjacency: Adjacency) -> TablesP
     """The plan for a table."""
     found = geometry_of(schema)
     zoom = zoom_share(budget, found)
+    alone = (Tuning.one_way_alone, Tuning.pairs_alone)
+    one_way, pairs = alone if schema.target is None else (Tuning.one_way, Tuning.pairs)
     shares = {
         "zoom": zoom,
-        "one-way": Tuning.one_way - zoom,
-        "pairs": Tuning.pairs * (found.pairs > 0),
+        "one-way": one_way - zoom,
+        "pairs": pairs * (found.pairs > 0),
         **(_shares_of_target(budget, found, schema) if found.labelled else {}),
     }
     mu = split_shares(budget, found, Tuning.target, shares)

@@ -104,7 +104,8 @@ def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: 
         steps = max(1, steps * Components.many // max(Components.many, len(start.owner)))
     weights, thetas = approximate(one_way, pairs, start, steps) if one_way.columns else (start.weights, [])
     target = None if support is None else target_in_boxes(plan, support, one_way, start, weights)
-    return assemble_mixture(plan, one_way, weights, thetas, start.owner, asdict(fit), target)
+    ties = {} if pairs is None else pairs.ties
+    return assemble_mixture(plan, one_way, weights, thetas, start.owner, asdict(fit), target, ties)
 
 
 def _components(one_way: OneWays, pairs: PairTables | None, most: int) -> list[int]:

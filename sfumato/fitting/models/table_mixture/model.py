@@ -4,7 +4,8 @@
 
 The target is a column like any other, so conditions and marginals are one and the same sum over components. All of it
 is exact: nothing is sampled unless `sample` is asked. Where there is a labeller, it says what the target is wherever
-all other columns are known: in predictions, and of the records of a sample if it is made for them.
+all other columns are known: in predictions, and of the records of a sample if it is made for them. A column that is
+tied to another is drawn from that one instead; see `ties.py`.
 """
 
 import math
@@ -25,6 +26,16 @@ from sfumato.fitting.models.table_mixture.code_weights import CodeWeights
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.marginals import marginal_table, piece_values, pieces_up_to
 from sfumato.fitting.models.table_mixture.target_rules import Told
+from sfumato.fitting.models.table_mixture.ties import (
+    Tie,
+    check_ties,
+    family_density,
+    family_of,
+    family_pair,
+    parent_given,
+    read_ties,
+    restrict_family,
+)
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, NumericCodec
 from sfumato.trusted.measurement import Measurement
@@ -75,14 +86,27 @@ class Pieces:
     @cached_property
     def theta_of_groups(self) -> FloatArray:
         """The probability of each group in every component: asked for once by every other column."""
-        return _by_group(self, self.theta)
+        return self.by_group(self.theta)
 
-    def density(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
-        """The probability of each code in every component (rows x components); 0 outside the pieces."""
+    def by_group(self, values: FloatArray) -> FloatArray:
+        """Values of the pieces (rows x pieces) summed over each group."""
+        order = np.argsort(self.groups, kind="stable")
+        groups = self.groups[order]
+        starts = np.flatnonzero(np.diff(groups, prepend=groups[0] - 1))
+        summed: FloatArray = np.add.reduceat(values[:, order], starts, axis=1)
+        return summed
+
+    def place(self, codes: NDArray[np.integer[Any]]) -> tuple[IntArray, FloatArray]:
+        """The piece of each code, and how likely the code is in it; 0 outside the pieces."""
         piece = np.searchsorted(self.starts, codes, side="right") - 1
         inside = (piece >= 0) & (codes < self.stops[piece])
         weight = inside * (1.0 if self.weights is None else self.weights.of(codes))
-        return (self.theta / self.weigh(self.starts, self.stops))[:, piece].T * weight[:, None]
+        return piece, weight / self.weigh(self.starts, self.stops)[piece]
+
+    def density(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
+        """The probability of each code in every component (rows x components); 0 outside the pieces."""
+        piece, share = self.place(codes)
+        return self.theta[:, piece].T * share[:, None]
 
     def weigh(self, starts: IntArray, stops: IntArray) -> FloatArray:
         """The weight of runs of codes."""
@@ -127,7 +151,7 @@ class Pieces:
 class TableMixture(Model):
     """Component weights, the pieces of every column, the noisy number of records, the labeller if there is one.
 
-    The groups of the target's pieces are the labeller's classes.
+    The groups of the target's pieces are the labeller's classes. `ties` holds what the tied columns are drawn from.
     """
 
     weights: FloatArray
@@ -135,6 +159,7 @@ class TableMixture(Model):
     size: float
     labeller: Labeller | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)  # how it was fitted
+    ties: Mapping[str, Tie] = field(default_factory=dict)
 
     kind: ClassVar = "table-mixture"
 
@@ -147,6 +172,9 @@ class TableMixture(Model):
             raise ValueError("the size must be a number of records")
         if self.labeller is not None and self.columns[self.labeller.target].groups.max() >= len(self.labeller.share):
             raise ValueError("the labeller lacks a class of the target")
+        if self.labeller is not None and self.labeller.target in self.ties:
+            raise ValueError("the target of a labeller cannot be tied")
+        check_ties(self.columns, self.ties)
 
     def sample(self, rows: int, rng: np.random.Generator) -> Batch:
         """Records, as codes; the target is drawn by the labeller where there is one for samples."""
@@ -156,16 +184,18 @@ class TableMixture(Model):
         )
         bounds = np.searchsorted(component, np.arange(len(ends) + 1))
         order = rng.permutation(rows)
-        codes = {name: self._draw(pieces, bounds, rng)[order] for name, pieces in self.columns.items()}
+        free = {name: pieces for name, pieces in self.columns.items() if name not in self.ties}
+        codes = {name: self._draw(pieces, bounds, rng)[order] for name, pieces in free.items()}
+        for child, tie in self.ties.items():
+            place, _ = self.columns[tie.parent].place(codes[tie.parent])
+            codes[child] = self._draw_each(replace(self.columns[child], theta=tie.table), place, rng)
+        codes = {name: codes[name] for name in self.columns}
         if self.labeller is None or not self.labeller.of_samples:
             return Batch(rows, codes)
         told = self._told(Batch(rows, codes), self.labeller)
         row = told.rows(self.labeller.draw(told.classes, component[order], rng))
-        by_row = np.argsort(row, kind="stable")
-        bounds = np.searchsorted(row[by_row], np.arange(len(told.theta) + 1))
-        target = np.empty(rows, dtype=np.int32)
         inside = replace(self.columns[self.labeller.target], theta=told.theta)
-        target[by_row] = self._draw(inside, bounds, rng)
+        target = self._draw_each(inside, row, rng)
         return Batch(rows, {**codes, self.labeller.target: target})
 
     def _told(self, batch: Batch, labeller: Labeller) -> Told:
@@ -185,6 +215,13 @@ class TableMixture(Model):
         theta[theta.sum(axis=1) <= 0] = 1.0
         return replace(pieces, theta=theta / theta.sum(axis=1, keepdims=True))
 
+    def _draw_each(self, pieces: Pieces, row: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
+        """A code for each record, by the row of theta that it names."""
+        order = np.argsort(row, kind="stable")
+        drawn = np.empty(len(row), dtype=np.int32)
+        drawn[order] = self._draw(pieces, np.searchsorted(row[order], np.arange(len(pieces.theta) + 1)), rng)
+        return drawn
+
     def _draw(self, pieces: Pieces, bounds: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
         piece = np.empty(bounds[-1], dtype=np.int64)
         for k, theta in enumerate(pieces.theta):
@@ -202,8 +239,8 @@ class TableMixture(Model):
         """
         with np.errstate(divide="ignore"):
             total = np.repeat(np.log(self.weights)[None], batch.rows, axis=0)
-            for name, codes in batch.codes.items():
-                total += np.log(self.columns[name].density(codes))
+            for family in dict.fromkeys(family_of(self.ties, name) for name in batch.codes):
+                total += np.log(family_density(self.columns, self.ties, batch.codes, family))
         return total
 
     def log_prob(self, batch: Batch) -> FloatArray:
@@ -233,17 +270,25 @@ class TableMixture(Model):
         """The probability of every piece of column `name` given each record's other columns (rows x pieces)."""
         if self.labeller is not None and name == self.labeller.target and self.labeller.knows(batch):
             return self._told(batch, self.labeller).pieces()
-        joint = self.log_joint(
-            Batch(batch.rows, {other: codes for other, codes in batch.codes.items() if other != name})
-        )
+        family = family_of(self.ties, name)
+        others = Batch(batch.rows, {other: codes for other, codes in batch.codes.items() if other not in family})
+        joint = self.log_joint(others)
         total = log_sum(joint)
         # a record that the model excludes tells nothing: the components keep their weights
         known = np.where(np.isfinite(total)[:, None], joint, np.log(np.maximum(self.weights, 1e-300)))
-        return np.exp(known - log_sum(known)[:, None]) @ self.columns[name].theta
+        share = np.exp(known - log_sum(known)[:, None])
+        if len(family) == 1:
+            return share @ self.columns[name].theta
+        relatives = {other: codes for other, codes in batch.codes.items() if other != name}
+        parent = parent_given(self.columns, self.ties, share @ self.columns[family[0]].theta, relatives, family)
+        left = parent.sum(axis=1, keepdims=True)
+        told = np.isfinite(total)[:, None] & (left > 0)
+        parent = np.where(told, parent / np.where(told, left, 1.0), self.marginal(family[0]))
+        return parent @ self.ties[name].table if name in self.ties else parent
 
     def class_probabilities(self, batch: Batch, target: str) -> FloatArray:
         """The probability of every group of the target's pieces given each record's other columns (rows x groups)."""
-        return _by_group(self.columns[target], self.conditional(batch, target))
+        return self.columns[target].by_group(self.conditional(batch, target))
 
     def condition(self, given: Sequence[Condition]) -> "TableMixture":
         """See `Model`."""
@@ -256,9 +301,9 @@ class TableMixture(Model):
         """
         model = self
         for name, allowed in given:
-            mass, column = model.columns[name].within(allowed)
-            weights = model.weights * mass
-            if column is None or weights.sum() <= 0:
+            made = restrict_family(model.columns, model.ties, name, allowed)
+            weights = model.weights * (0.0 if made is None else made[0])
+            if made is None or weights.sum() <= 0:
                 raise RequestError("the released table gives this condition no probability; ask for a wider one")
             labeller = model.labeller
             if labeller is not None and name == labeller.target:
@@ -266,14 +311,18 @@ class TableMixture(Model):
             model = replace(
                 model,
                 weights=weights / weights.sum(),
-                columns={**model.columns, name: column},
+                columns=made[1],
                 size=model.size * float(weights.sum()),
                 labeller=labeller,
+                ties=made[2],
             )
         return model
 
     def pair(self, first: str, second: str) -> FloatArray:
         """The joint probability of two columns' groups."""
+        family = family_of(self.ties, first)
+        if first != second and second in family:
+            return family_pair(self.columns, self.ties, self.marginal(family[0]), first, second)
         left, right = (self.columns[name].theta_of_groups for name in (first, second))
         return left.T @ (self.weights[:, None] * right)
 
@@ -349,8 +398,13 @@ class TableMixture(Model):
             return 1.0
         if not all(_weigh_alike(pieces, other.columns[name]) for name, pieces in self.columns.items()):
             return 1.0
+        if {child: tie.parent for child, tie in self.ties.items()} != {
+            child: tie.parent for child, tie in other.ties.items()
+        }:
+            return 1.0
         names = list(self.columns)
         pairs = [(first, second) for first, second in zip(names, names[1:] + names[:1], strict=True)]
+        pairs += [(tie.parent, child) for child, tie in self.ties.items()]
         apart = [np.abs(self.pair(*pair) - other.pair(*pair)).sum() / 2 for pair in pairs]
         apart.append(abs(self.size / other.size - 1))
         if (self.labeller is None) != (other.labeller is None):
@@ -383,6 +437,8 @@ class TableMixture(Model):
             "labeller": None if self.labeller is None else self.labeller.to_dict(),
             "settings": dict(self.settings),
         }
+        if self.ties:
+            content["ties"] = {child: tie.to_dict() for child, tie in self.ties.items()}
         return content, table
 
     def _must_fit(self, codes: Mapping[str, Codes]) -> None:
@@ -397,7 +453,7 @@ class TableMixture(Model):
     @classmethod
     def from_parts(cls, content: Mapping[str, Any], table: pa.Table, columns: Mapping[str, Codes]) -> "TableMixture":
         """See `Model`."""
-        if content["kind"] != cls.kind or set(content) != _CONTENT:
+        if content["kind"] != cls.kind or set(content) - {"ties"} != _CONTENT:
             raise ValueError(f"a model of kind {content['kind']!r} is not known to this version; update sfumato")
         weights = np.array(content["weights"], dtype=np.float64)
         if not table.schema.equals(_layout(len(weights))):
@@ -412,7 +468,8 @@ class TableMixture(Model):
             start, stop, group, noise = (part[at] for part in plain.values())
             pieces[name] = Pieces(start, stop, group, noise, theta[at].T, weighed.get(name))
         labeller = None if content["labeller"] is None else Labeller.from_dict(content["labeller"])
-        model = cls(weights, pieces, float(content["size"]), labeller, content["settings"])
+        ties = read_ties(content.get("ties", {}), pieces)
+        model = cls(weights, pieces, float(content["size"]), labeller, content["settings"], ties)
         model._must_fit(columns)
         return model
 
@@ -441,12 +498,3 @@ def _weigh_alike(one: Pieces, other: Pieces) -> bool:
 def _spread(count: int, rng: np.random.Generator) -> FloatArray:
     """Uniform numbers in random order, one in each of `count` equal parts of [0, 1): sums over them hardly vary."""
     return (rng.permutation(count) + rng.random(count)) / max(count, 1)
-
-
-def _by_group(pieces: Pieces, values: FloatArray) -> FloatArray:
-    """Values of the pieces (components x pieces) summed over each group."""
-    order = np.argsort(pieces.groups, kind="stable")
-    groups = pieces.groups[order]
-    starts = np.flatnonzero(np.diff(groups, prepend=groups[0] - 1))
-    summed: FloatArray = np.add.reduceat(values[:, order], starts, axis=1)
-    return summed
