@@ -16,6 +16,8 @@ import numpy as np
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.mechanisms.tables.coarse_map import coarse_map
+from sfumato.fitting.mechanisms.tables.empty_cells import Tuning as Empty
+from sfumato.fitting.mechanisms.tables.empty_cells import empty_cells
 from sfumato.fitting.mechanisms.tables.families import Families
 from sfumato.fitting.mechanisms.tables.start import Start
 from sfumato.fitting.models.table_mixture.ties import family_of
@@ -29,6 +31,8 @@ class Tuning(TuningConstants, group="tables.approximation"):
 
     jitter = 0.8  # spread of the components' logits around the marginals at the start
     prior = 4.0  # records of the marginals that the Dirichlet prior gives every component
+    taken_off = 2.0  # times what the prior gave every component that is taken off in the end
+    left = 1e-3  # of a probability that is left at least: nothing that the schema allows is ever excluded
     rate = 0.2
     warm = 0.1
     fade = 0.9  # Adam's memories
@@ -71,9 +75,11 @@ def evidence(one_way: OneWays, pairs: PairTables | None) -> Evidence:
                 continue
             rows = slice(starts[one], starts[one] + table.shape[1])
             across = slice(starts[other], starts[other] + table.shape[2])
-            tables[:, rows, across] = table / size
-            tables[:, across, rows] = table.transpose(0, 2, 1) / size
-            precision[rows, across] = precision[across, rows] = (size / pairs.sigma[one, other]) ** 2
+            empty = empty_cells(one_way, pairs, (one, other))
+            held = np.where(empty, 0.0, table) / size
+            tables[:, rows, across], tables[:, across, rows] = held, held.transpose(0, 2, 1)
+            surer = np.where(empty.all(axis=0), Empty.surer, 1.0) * (size / pairs.sigma[one, other]) ** 2
+            precision[rows, across], precision[across, rows] = surer, surer.T
     coarse = coarse_map(one_way, pairs, starts, sum(levels))
     stacked = np.concatenate([column.grouped for column in columns]) / size
     return Evidence(
@@ -166,6 +172,17 @@ class ProductMixture:
                 parameter -= (rate / (1 - Tuning.fade ** (t + 1)) * mean / size).astype(np.float32)
 
 
+def _without_prior(mixture: ProductMixture, held: FloatArray) -> FloatArray:
+    """Theta less what the prior gave it, twice over: where components hold nothing, marginals would leak in.
+
+    held   the records of each component
+    """
+    theta = mixture.theta.astype(np.float64)
+    given = Tuning.taken_off * Tuning.prior * mixture.marginals / np.maximum(held, 1.0)[:, None]
+    less: FloatArray = np.maximum(theta - given, Tuning.left * theta)
+    return less
+
+
 def approximate(
     one_way: OneWays, pairs: PairTables | None, start: Start, steps: int
 ) -> tuple[FloatArray, list[FloatArray]]:
@@ -182,5 +199,5 @@ def approximate(
     pi = mixture.pi.astype(np.float64)
     # the classes' totals are known better than the fit knows them
     pi *= (one_way.totals / one_way.size)[owner] / np.bincount(owner, weights=pi)[owner]
-    theta = np.split(mixture.theta.astype(np.float64), seen.offsets[1:], axis=1)
+    theta = np.split(_without_prior(mixture, one_way.size * pi), seen.offsets[1:], axis=1)
     return pi / pi.sum(), [part / part.sum(axis=1, keepdims=True) for part in theta]
