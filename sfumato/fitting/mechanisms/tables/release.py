@@ -19,7 +19,7 @@ from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.tables.adaptation import adapt, adapt_again
-from sfumato.fitting.mechanisms.tables.approximation import approximate
+from sfumato.fitting.mechanisms.tables.averaging import average_fits
 from sfumato.fitting.mechanisms.tables.plan import TablesPlan, plan_tables
 from sfumato.fitting.mechanisms.tables.tuning import TABLES_TUNING, Components
 from sfumato.fitting.models.table_mixture.labeller import Labeller
@@ -40,8 +40,8 @@ _MOST_COMPONENTS, _MOST_STEPS = 1_000, 10_000
 class Fit:
     """How the models are fitted to what was released. Post-processing: any setting is free.
 
-    components   the most that a class of the target gets
-    steps        of the fit of the mixture
+    components   the most that a class of the target gets; without a target each of a few fits gets fewer
+    steps        of the fit of the mixture, as above
     prior        standard deviation of the labeller's coefficients around what the mixture says
     """
 
@@ -94,10 +94,15 @@ def attach_labeller(mixture: TableMixture, plan: TablesPlan, model: Softmax | No
 def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> TableMixture:
     """The fitted mixture over the codes of every column, the target among them."""
     classes, size = one_way.classes, one_way.size
-    components = _components(one_way, pairs, fit.components)
+    fits, most, steps = 1, fit.components, fit.steps
+    if plan.target is None and pairs is not None:
+        fits = Components.fits_alone
+        most = max(1, int(Components.components_alone * most))
+        steps = max(1, int(Components.steps_alone * steps))
+    components = _components(one_way, pairs, most)
     if one_way.columns:
-        steps = max(1, fit.steps * Planning.many_classes // max(Planning.many_classes, classes.count))
-        weights, thetas, owner = approximate(one_way, pairs, components, steps)
+        steps = max(1, steps * Planning.many_classes // max(Planning.many_classes, classes.count))
+        weights, thetas, owner = average_fits(one_way, pairs, components, steps, fits)
     else:
         weights, thetas, owner = one_way.totals / size, [], np.arange(classes.count)
     return assemble_mixture(plan, one_way, weights, thetas, owner, asdict(fit), {} if pairs is None else pairs.ties)
