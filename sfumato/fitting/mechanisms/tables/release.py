@@ -94,11 +94,7 @@ def attach_labeller(mixture: TableMixture, plan: TablesPlan, model: Softmax | No
 def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> TableMixture:
     """The fitted mixture over the codes of every column, the target among them."""
     classes, size = one_way.classes, one_way.size
-    fits, most, steps = 1, fit.components, fit.steps
-    if plan.target is None and pairs is not None:
-        fits = Components.fits_alone
-        most = max(1, int(Components.components_alone * most))
-        steps = max(1, int(Components.steps_alone * steps))
+    fits, most, steps = _fits(plan, one_way, pairs, fit)
     components = _components(one_way, pairs, most)
     if one_way.columns:
         steps = max(1, steps * Planning.many_classes // max(Planning.many_classes, classes.count))
@@ -106,6 +102,19 @@ def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: 
     else:
         weights, thetas, owner = one_way.totals / size, [], np.arange(classes.count)
     return assemble_mixture(plan, one_way, weights, thetas, owner, asdict(fit), {} if pairs is None else pairs.ties)
+
+
+def _fits(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> tuple[int, int, int]:
+    """How many fits there are, the components that each has at most, and its steps.
+
+    With a target there is one: its labeller mends what chance there is in a fit.
+    """
+    groups = sum(len(column.grouped) for column in one_way.columns.values())
+    fits = min(Components.fits_alone, Components.most_averaged // max(groups, 1))
+    if plan.target is not None or pairs is None or fits < 2:
+        return 1, fit.components, fit.steps
+    components, steps = Components.components_alone * fit.components, Components.steps_alone * fit.steps
+    return fits, max(1, int(components)), max(1, int(steps))
 
 
 def _components(one_way: OneWays, pairs: PairTables | None, most: int) -> list[int]:

@@ -10,9 +10,8 @@ class Components(TuningConstants, group="tables.components"):
 
     first_component = 10.0  # noise deviations of a pair's count that a class must hold for them
     next_component = 2.0
-    fits_alone = (
-        4  # whose average is taken where there is no target; one where there is, by which the labeller is fitted
-    )
+    fits_alone = 4  # whose average is taken where there is no target
+    most_averaged = 3_200  # groups of all columns in all of them: a bound on time
     components_alone = 0.7  # of the components, that each of several fits has
     steps_alone = 0.45  # the same of the steps
 
