@@ -10,6 +10,7 @@ component to the marginals of its class, so that noise alone makes no two column
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -30,16 +31,17 @@ class Tuning(TuningConstants, group="tables.approximation"):
     """See `sfumato.fitting.tuning`."""
 
     jitter = 0.8  # spread of the components' logits around the marginals at the start
-    prior = 4.0  # records of the marginals that the Dirichlet prior gives every component
+    prior = 2.0  # records of the marginals that the Dirichlet prior gives every component
     taken_off = 2.0  # times what the prior gave every component that is taken off in the end
     left = 1e-3  # of a probability that is left at least: nothing that the schema allows is ever excluded
-    rate = 0.2
+    rate = 0.3
     warm = 0.1
     fade = 0.9  # Adam's memories
     fade_square = 0.99
 
 
 _TINY = np.finfo(np.float32).tiny
+_STARTS = 100  # the first of the public seeds that are of other starts than the usual
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class ProductMixture:
     offsets: IntArray
     families: Families | None = None  # where some components have the same logits
 
-    @property
+    @cached_property
     def _column(self) -> IntArray:
         return np.repeat(np.arange(len(self.offsets)), np.diff(np.append(self.offsets, self.logits.shape[1])))
 
@@ -184,11 +186,14 @@ def _without_prior(mixture: ProductMixture, held: FloatArray) -> FloatArray:
 
 
 def approximate(
-    one_way: OneWays, pairs: PairTables | None, start: Start, steps: int
+    one_way: OneWays, pairs: PairTables | None, start: Start, steps: int, number: int = 0
 ) -> tuple[FloatArray, list[FloatArray]]:
-    """Fit the components: their weights, and theta by column (components x groups), 0 outside of their box."""
+    """Fit the components: their weights, and theta by column (components x groups), 0 outside of their box.
+
+    number   another one is another jitter around the start
+    """
     seen = evidence(one_way, pairs)
-    rng = public_rng(0)  # it breaks the tie between components
+    rng = public_rng(0 if number == 0 else _STARTS + number)  # it breaks the tie between components
     owner, marginals = start.owner, start.marginals.astype(np.float32)
     jitter = np.where(start.siblings > 1, Tuning.jitter, 0.0)[:, None]
     with np.errstate(divide="ignore"):

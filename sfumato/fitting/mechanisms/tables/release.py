@@ -19,7 +19,7 @@ from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.tables.adaptation import adapt, adapt_again
-from sfumato.fitting.mechanisms.tables.approximation import approximate
+from sfumato.fitting.mechanisms.tables.averaging import average_fits
 from sfumato.fitting.mechanisms.tables.plan import TablesPlan, plan_tables
 from sfumato.fitting.mechanisms.tables.start import start_anywhere, start_in_boxes, target_in_boxes
 from sfumato.fitting.mechanisms.tables.tuning import TABLES_TUNING, Components
@@ -41,8 +41,8 @@ _MOST_COMPONENTS, _MOST_STEPS = 1_000, 10_000
 class Fit:
     """How the models are fitted to what was released. Post-processing: any setting is free.
 
-    components   the most that a class of the target gets
-    steps        of the fit of the mixture
+    components   the most that a class of the target gets; without a target each of a few fits gets fewer
+    steps        of the fit of the mixture, as above
     prior        standard deviation of the labeller's coefficients around what the mixture says
     """
 
@@ -95,17 +95,32 @@ def attach_labeller(mixture: TableMixture, plan: TablesPlan, model: Softmax | No
 
 def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> TableMixture:
     """The fitted mixture over the codes of every column, the target among them."""
-    components, support = _components(one_way, pairs, fit.components), plan.support
-    steps = max(1, fit.steps * Planning.many_classes // max(Planning.many_classes, one_way.classes.count))
+    fits, most, steps = _fits(plan, one_way, pairs, fit)
+    components, support = _components(one_way, pairs, most), plan.support
+    steps = max(1, steps * Planning.many_classes // max(Planning.many_classes, one_way.classes.count))
     if support is None:
         start = start_anywhere(one_way, components)
     else:
         start = start_in_boxes(plan, support, one_way, components)
         steps = max(1, steps * Components.many // max(Components.many, len(start.owner)))
-    weights, thetas = approximate(one_way, pairs, start, steps) if one_way.columns else (start.weights, [])
-    target = None if support is None else target_in_boxes(plan, support, one_way, start, weights)
-    ties = {} if pairs is None else pairs.ties
-    return assemble_mixture(plan, one_way, weights, thetas, start.owner, asdict(fit), target, ties)
+    weights, thetas = average_fits(one_way, pairs, start, steps, fits) if one_way.columns else (start.weights, [])
+    ties, target = {} if pairs is None else pairs.ties, None
+    if plan.target is not None and support is not None:
+        target = target_in_boxes(plan, support, one_way, start, weights)
+    return assemble_mixture(plan, one_way, weights, thetas, np.tile(start.owner, fits), asdict(fit), target, ties)
+
+
+def _fits(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> tuple[int, int, int]:
+    """How many fits there are, the components that each has at most, and its steps.
+
+    With a target there is one: its labeller mends what chance there is in a fit.
+    """
+    groups = sum(len(column.grouped) for column in one_way.columns.values())
+    fits = min(Components.fits_alone, Components.most_averaged // max(groups, 1))
+    if plan.target is not None or pairs is None or fits < 2:
+        return 1, fit.components, fit.steps
+    components, steps = Components.components_alone * fit.components, Components.steps_alone * fit.steps
+    return fits, max(1, int(components)), max(1, int(steps))
 
 
 def _components(one_way: OneWays, pairs: PairTables | None, most: int) -> list[int]:

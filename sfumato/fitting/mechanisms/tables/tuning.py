@@ -24,6 +24,10 @@ class Components(TuningConstants, group="tables.components"):
     first_component = 10.0  # noise deviations of a pair's count that a class must hold for them
     next_component = 2.0
     many = 2_000  # of all classes and boxes; more have a shorter fit: a bound on time
+    fits_alone = 4  # whose average is taken where there is no target
+    most_averaged = 3_200  # groups of all columns in all of them: a bound on time
+    components_alone = 0.7  # of the components, that each of several fits has
+    steps_alone = 0.45  # the same of the steps
 
 
 TABLES_TUNING = (
