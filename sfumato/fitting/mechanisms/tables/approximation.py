@@ -32,7 +32,7 @@ class Tuning(TuningConstants, group="tables.approximation"):
 
     jitter = 0.8  # spread of the components' logits around the marginals at the start
     prior = 2.0  # records of the marginals that the Dirichlet prior gives every component
-    taken_off = 2.0  # times what the prior gave every component that is taken off in the end
+    taken_off = 4.0  # times what the prior gave every component that is taken off in the end
     left = 1e-3  # of a probability that is left at least: nothing that the schema allows is ever excluded
     rate = 0.3
     warm = 0.1
@@ -175,7 +175,7 @@ class ProductMixture:
 
 
 def _without_prior(mixture: ProductMixture, held: FloatArray) -> FloatArray:
-    """Theta less what the prior gave it, twice over: where components hold nothing, marginals would leak in.
+    """Theta less what the prior gave it, some times over: where components hold nothing, marginals would leak in.
 
     held   the records of each component
     """
