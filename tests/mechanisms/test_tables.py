@@ -88,7 +88,7 @@ def test_targets_of_every_kind(target):
     assert len(sample) == 500
     numeric = target in ("age", "wage", "debt", "born", "seen")
     closer = target in ("wage", "debt", "born", "seen")  # where a long target has its mass
-    assert len(release.measurements) == numeric + closer + 3 + 4 * (target is not None)
+    assert len(release.measurements) == numeric + closer + 3 + 7 * (target is not None)
     assert sum(units_of(item.mu) for item in release.measurements) <= Budget(2.0, 1e-6).units
     assert release.model.weights.sum() == pytest.approx(1)
     if target is None:

@@ -98,7 +98,7 @@ class Counts:
     @classmethod
     def of(cls, tree: CellTree, seen: FloatArray | IntArray, expected: FloatArray, sigma: float) -> "Counts":
         """From those of the leaves."""
-        inner = len(tree.places)
+        inner = len(tree.axes)
         kids = np.stack((tree.below, tree.above), axis=1).astype(np.int64)
         kids = np.where(kids < 0, inner - 1 - kids, kids)
         parent, depth = np.zeros(inner + tree.leaves, dtype=np.int64), np.zeros(inner + tree.leaves, dtype=np.int64)
