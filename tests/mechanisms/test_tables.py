@@ -88,7 +88,7 @@ def test_targets_of_every_kind(target):
     assert len(sample) == 500
     numeric = target in ("age", "wage", "debt", "born", "seen")
     closer = target in ("wage", "debt", "born", "seen")  # where a long target has its mass
-    assert len(release.measurements) == numeric + closer + 3 + 4 * (target is not None)
+    assert len(release.measurements) == numeric + closer + 3 + 7 * (target is not None)
     assert sum(units_of(item.mu) for item in release.measurements) <= Budget(2.0, 1e-6).units
     assert release.model.weights.sum() == pytest.approx(1)
     if target is None:
@@ -178,7 +178,8 @@ def test_the_plan_is_a_function_of_schema_and_budget_alone(schema):
     assert plan.mu_target is None
     asked = [plan.mu_zoom, plan.mu_one_way, plan.mu_pairs, *plan.mu_target_left]
     shares = np.square(asked) / budget.mu**2
-    assert np.allclose(shares, [0.03, 0.32, 0.45, 0.01, 0.042, 0.042, 0.016, 0.03, 0.03, 0.03], rtol=1e-6)
+    left = 0.23 * np.array([0.05, 0.21, 0.21, 0.08, 0.15, 0.15, 0.15])
+    assert np.allclose(shares, np.array([0.03, 0.32, 0.45, *left]) / 1.03, rtol=1e-6)
     assert sum(units_of(mu) for mu in asked) <= budget.units
 
 
@@ -187,7 +188,7 @@ def test_the_plan_is_a_function_of_schema_and_budget_alone(schema):
     [
         (3, None, [0.2, 0.8]),
         (1, None, [1.0]),
-        (2, "c0", [0.35 / 0.55, *np.array([0.047, 0.047, 0.016, 0.03, 0.03, 0.03]) / 0.55]),
+        (2, "c0", [0.35 / 0.58, *0.23 * np.array([0.235, 0.235, 0.08, 0.15, 0.15, 0.15]) / 0.58]),
         (1, "c0", [1.0]),
     ],
 )

@@ -16,7 +16,7 @@ from tests.statistics.hunting import holds
 
 CODES = {"a": 5, "b": 300, "label": 4}
 GRIDS = {"a": Grid.of_cells(np.array([2, 0, 1, 1, 0])), "b": Grid.of_cells(np.arange(300) // 31)}
-NODES = {"places": [0, 1, 1, 0], "thresholds": [0, 4, 7, 1], "below": [1, -1, 3, -3], "above": [2, -2, -4, -5]}
+NODES = {"axes": [0, 1, 1, 0], "thresholds": [0, 4, 7, 1], "below": [1, -1, 3, -3], "above": [2, -2, -4, -5]}
 
 
 def tree_of(**changes) -> CellTree:
@@ -34,7 +34,7 @@ def batch_of(rows: np.ndarray) -> Batch:
 def walk(row: np.ndarray) -> int:
     cells, at = [GRIDS[name].cell_of_code[row[place]] for place, name in enumerate("ab")], 0
     while at >= 0:
-        low = cells[NODES["places"][at]] <= NODES["thresholds"][at]
+        low = cells[NODES["axes"][at]] <= NODES["thresholds"][at]
         at = NODES["below" if low else "above"][at]
     return -1 - at
 
@@ -111,8 +111,8 @@ def test_it_follows_a_schema_that_has_its_columns():
         {"below": [2, -1, 3, -3]},  # two ways to one node
         {"below": [1, -1, 3, -1]},  # two ways to one leaf
         {"below": [1, -1, 3, -9]},  # a leaf that is not counted
-        {"places": [0, 1, 2, 0]},
-        {"places": [0, -1, 1, 0]},
+        {"axes": [0, 1, 2, 0]},
+        {"axes": [0, -1, 1, 0]},
         {"thresholds": [0, 4, 7]},
         {"above": [2, -2, -4, -5, -6]},
     ],

@@ -18,7 +18,7 @@ _RECORDS_AT_ONCE = 1 << 14
 class CellTree:
     """A record begins at node 0; without nodes all records are in leaf 0.
 
-    From node i it goes to below[i] if its cell of column columns[places[i]], on the grid of that column, is at most
+    From node i it goes to below[i] if its cell of column columns[axes[i]], on the grid of that column, is at most
     thresholds[i], else to above[i]; -1 - l stands for leaf l.
 
     Formal guarantees
@@ -28,18 +28,18 @@ class CellTree:
 
     columns: tuple[str, ...]
     grids: tuple[Grid, ...]
-    places: Int32Array
+    axes: Int32Array
     thresholds: Int32Array
     below: Int32Array
     above: Int32Array
 
     def __post_init__(self) -> None:
-        nodes = len(self.places)
-        if any(part.shape != (nodes,) for part in (self.places, self.thresholds, self.below, self.above)):
+        nodes = len(self.axes)
+        if any(part.shape != (nodes,) for part in (self.axes, self.thresholds, self.below, self.above)):
             raise ValueError("every node needs a column, a threshold and two ways on")
         if len(self.columns) != len(self.grids) or len(set(self.columns)) != len(self.columns):
             raise ValueError("every column of a tree needs one grid")
-        if ((self.places < 0) | (self.places >= len(self.columns))).any():
+        if ((self.axes < 0) | (self.axes >= len(self.columns))).any():
             raise ValueError("a node looks at a column that the tree does not have")
         ways = np.concatenate([[0 if nodes else -1], self.below, self.above]).astype(np.int64)
         parents = np.concatenate([[-1], np.tile(np.arange(nodes), 2)])
@@ -53,7 +53,7 @@ class CellTree:
     @property
     def leaves(self) -> int:
         """How many leaves there are."""
-        return len(self.places) + 1
+        return len(self.axes) + 1
 
     def leaf(self, batch: Batch) -> IntArray:
         """The leaf of each record."""
@@ -61,13 +61,13 @@ class CellTree:
         return np.concatenate([np.zeros(0, dtype=np.int64), *map(self._leaf, parts)])
 
     def _leaf(self, batch: Batch) -> IntArray:
-        at = np.full(batch.rows, 0 if len(self.places) else -1, dtype=np.int64)
+        at = np.full(batch.rows, 0 if len(self.axes) else -1, dtype=np.int64)
         cells = np.empty((len(self.columns), batch.rows), dtype=np.int32)
         for row, name, grid in zip(cells, self.columns, self.grids, strict=True):
             row[:] = grid.cells_of(batch.codes[name])
         while (walking := np.flatnonzero(at >= 0)).size:
             node = at[walking]
-            low = cells[self.places[node], walking] <= self.thresholds[node]
+            low = cells[self.axes[node], walking] <= self.thresholds[node]
             at[walking] = np.where(low, self.below[node], self.above[node])
         return -1 - at
 
@@ -76,11 +76,11 @@ class CellTree:
         return {
             "columns": list(self.columns),
             "grids": [grid.to_dict() for grid in self.grids],
-            **{name: pack(getattr(self, name)) for name in ("places", "thresholds", "below", "above")},
+            **{name: pack(getattr(self, name)) for name in ("axes", "thresholds", "below", "above")},
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "CellTree":
         """The tree that `to_dict` wrote."""
-        parts = (unpack(content[name]) for name in ("places", "thresholds", "below", "above"))
+        parts = (unpack(content[name]) for name in ("axes", "thresholds", "below", "above"))
         return cls(tuple(content["columns"]), tuple(map(Grid.from_dict, content["grids"])), *parts)

@@ -40,7 +40,7 @@ class LeafCounts:
     @property
     def title(self) -> str:
         """See `Statistic`."""
-        return f"counts of {self.target} in {self.tree.leaves} leaves of a tree"
+        return f"counts of {self.target} in the leaves of a tree"
 
     @property
     def columns(self) -> tuple[str, ...]:

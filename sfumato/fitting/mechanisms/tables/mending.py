@@ -6,8 +6,8 @@ In every node of a tree, from the root down, the noisy count of a class is compa
 
 Both factors are drawn to those of the parent node as far as noise and sampling explain the difference. The first is
 put aside: it is about the other columns, and no labeller can mend it. The second becomes a log-ratio of every leaf. How
-far it strays in truth, its spread, is what makes the counts of the whole tree likeliest; where the model is right, that
-is next to zero, and no tree is needed.
+far it strays in truth is what makes the counts in the leaves likeliest; where the model is right, that is next to
+nothing, and no tree is needed.
 """
 
 from dataclasses import dataclass, replace
@@ -26,13 +26,14 @@ from sfumato.trusted.statistics import LeafCounts
 class Tuning(TuningConstants, group="tables.mending"):
     """See `sfumato.fitting.tuning`."""
 
-    spreads = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0)  # of a log-ratio from a node to its child
+    spreads = (0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.4)  # of the classes in a leaf, relative
+    by_level = 0.6  # of it, from a node to its child
     density = 1.0  # relative spread of the number of records
     most_factor = 10.0  # from a node to its child
     most_ratio = 5.0  # of a leaf, as a logarithm
     least_expected = 0.1  # records in a leaf
-    worth_spread = 0.3  # that says that trees are worth their budget
-    worth_likelihood = 8.0  # logarithm of how much likelier it makes the counts
+    worth_first = 8.0  # log-likelihood that a first tree must find to be worth its noise
+    worth_another = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ class Mending:
     def after(self, answer: Measurement) -> "Mending":
         """The mending after the counts in the leaves of one more tree.
 
-        A first one that finds little is left out: the model is about right, and noise would make it worse.
+        One that finds little is left out: along its cuts the model is about right, and noise would make it worse.
         """
         asked = answer.statistic
         if not isinstance(asked, LeafCounts):
@@ -58,9 +59,9 @@ class Mending:
         expected = expected * (self.size / len(leaf)) + Tuning.least_expected * self.told.mean(axis=0)
         counts = Counts.of(asked.tree, answer.values.reshape(-1, classes), expected, answer.sigma)
         spread, gain = counts.likeliest()
-        if not self.trees and (spread < Tuning.worth_spread or gain < Tuning.worth_likelihood):
+        if gain < (Tuning.worth_another if self.trees else Tuning.worth_first):
             return self
-        ratios = counts.ratios(spread)[0] @ contrasts(classes)
+        ratios = counts.ratios(spread * Tuning.by_level) @ contrasts(classes)
         values = np.rint(ratios.clip(-Tuning.most_ratio, Tuning.most_ratio) / VALUE_UNIT).astype(np.int32).T
         told = self.told * np.exp(contrasts(classes) @ values * VALUE_UNIT).T[leaf]
         return replace(
@@ -98,7 +99,7 @@ class Counts:
     @classmethod
     def of(cls, tree: CellTree, seen: FloatArray | IntArray, expected: FloatArray, sigma: float) -> "Counts":
         """From those of the leaves."""
-        inner = len(tree.places)
+        inner = len(tree.axes)
         kids = np.stack((tree.below, tree.above), axis=1).astype(np.int64)
         kids = np.where(kids < 0, inner - 1 - kids, kids)
         parent, depth = np.zeros(inner + tree.leaves, dtype=np.int64), np.zeros(inner + tree.leaves, dtype=np.int64)
@@ -112,36 +113,59 @@ class Counts:
         return cls(added[0], added[1], added[2], parent, depth)
 
     def likeliest(self) -> tuple[float, float]:
-        """The spread that makes the counts likeliest, and by how much against none, as a logarithm."""
-        found = {spread: self.ratios(spread)[1] for spread in (0.0, *Tuning.spreads)}
-        best = max(found, key=lambda spread: found[spread])
-        return best, found[best] - found[0.0]
+        """How far ratios stray in the leaves, as makes their counts likeliest, and by how much against not at all.
 
-    def ratios(self, spread: float) -> tuple[FloatArray, float]:
-        """How much likelier every class is than expected (leaves x classes, logarithms), and the log-likelihood."""
-        classes = self.seen.shape[1]
-        ratio, density, likelihood = np.ones_like(self.seen), np.ones(len(self.seen)), 0.0
+        The latter is a logarithm. The noise of one leaf is not that of another, so chance alone seldom makes it large.
+        """
+        leaves = np.arange(len(self.seen) // 2, len(self.seen))
+        found = {spread: _compare(self, leaves, self.expected[leaves], spread) for spread in (0.0, *Tuning.spreads)}
+        likelihood = {spread: each.log_likelihood for spread, each in found.items()}
+        best = max(likelihood, key=lambda spread: likelihood[spread])
+        return best, likelihood[best] - likelihood[0.0]
+
+    def ratios(self, spread: float) -> FloatArray:
+        """How much likelier every class is than expected (leaves x classes), as logarithms.
+
+        `spread` is from a node to its child.
+        """
+        ratio, density = np.ones_like(self.seen), np.ones(len(self.seen))
         for level in range(1, int(self.depth.max(initial=0)) + 1):
             at = np.flatnonzero(self.depth == level)
             up = self.parent[at]
             expected = self.expected[at] * ratio[up] * density[up, None]
-            noise = self.variance[at, None] + expected
-            strays = (spread * expected) ** 2
-            total = expected.sum(axis=1)
-            apart = self.seen[at].sum(axis=1) - total
-            drawn = (Tuning.density * total) ** 2
-            drawn = drawn / (drawn + noise.sum(axis=1))
-            more = _factor(1 + drawn * apart / total)
-            # what is left of the noise and of the truth once the number of records has been put aside
-            share = expected / total[:, None] * drawn[:, None]
-            noise, strays = (part * (1 - 2 * share) + share**2 * part.sum(axis=1)[:, None] for part in (noise, strays))
-            left = self.seen[at] - expected * more[:, None]
-            likelihood -= float((left**2 / (noise + strays) + np.log(noise + strays)).sum()) / 2
-            likelier = _factor(1 + left * strays / (noise + strays) / (expected * more[:, None]))
-            mean = (expected * likelier).sum(axis=1) / total
-            ratio[at], density[at] = ratio[up] * likelier / mean[:, None], density[up] * more
-        leaves = len(self.seen) // 2
-        return np.log(ratio[leaves:]), likelihood * (classes - 1) / classes
+            found = _compare(self, at, expected, spread)
+            likelier = _factor(1 + found.left * found.kept / (expected * found.more[:, None]))
+            mean = (expected * likelier).sum(axis=1) / expected.sum(axis=1)
+            ratio[at], density[at] = ratio[up] * likelier / mean[:, None], density[up] * found.more
+        return np.log(ratio[len(self.seen) // 2 :])
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Of noisy counts of some nodes with expected ones: how many times more records there are, and what is left.
+
+    `kept` is how much of that is not noise.
+    """
+
+    more: FloatArray
+    left: FloatArray
+    kept: FloatArray
+    log_likelihood: float
+
+
+def _compare(counts: Counts, at: IntArray, expected: FloatArray, spread: float) -> Comparison:
+    noise, strays = counts.variance[at, None] + expected, (spread * expected) ** 2
+    total, classes = expected.sum(axis=1), expected.shape[1]
+    drawn = (Tuning.density * total) ** 2
+    drawn = drawn / (drawn + noise.sum(axis=1))
+    more = _factor(1 + drawn * (counts.seen[at].sum(axis=1) - total) / total)
+    left = counts.seen[at] - expected * more[:, None]
+    # what is left of the noise and of the truth once the number of records has been put aside
+    share = expected / total[:, None] * drawn[:, None]
+    noise, strays = (part * (1 - 2 * share) + share**2 * part.sum(axis=1)[:, None] for part in (noise, strays))
+    fits = float((left**2 / (noise + strays) + np.log(noise + strays)).sum())
+    # entries add up to about zero: one of them tells nothing
+    return Comparison(more, left, strays / (noise + strays), -fits * (classes - 1) / (2 * classes))
 
 
 def _factor(values: FloatArray) -> FloatArray:
