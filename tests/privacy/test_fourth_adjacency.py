@@ -21,6 +21,7 @@ DECIDES = {
             "gradient",
             "key_counts",
             "leaf_counts",
+            "parities",
             "products",
             "range_counts",
             "scatter",

@@ -11,6 +11,7 @@ from sfumato.trusted.statistics.distance_histogram import DistanceHistogram
 from sfumato.trusted.statistics.gradient import Gradient
 from sfumato.trusted.statistics.key_counts import KeyCounts
 from sfumato.trusted.statistics.leaf_counts import LeafCounts
+from sfumato.trusted.statistics.parities import Parities
 from sfumato.trusted.statistics.products import Products
 from sfumato.trusted.statistics.range_counts import RangeCounts
 from sfumato.trusted.statistics.scatter import Scatter
@@ -28,6 +29,7 @@ __all__ = [
     "Gradient",
     "KeyCounts",
     "LeafCounts",
+    "Parities",
     "Products",
     "RangeCounts",
     "Scatter",

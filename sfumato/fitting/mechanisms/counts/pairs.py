@@ -44,6 +44,16 @@ class Tuning(TuningConstants, group="counts.pairs"):
 Pair = tuple[str, str]
 
 
+@dataclass(frozen=True, eq=False)
+class TripleTable:
+    """The noisy counts of three columns (cells x cells x cells), and the coarse cell of each group of these columns."""
+
+    names: tuple[str, ...]
+    coarse: Mapping[str, IntArray]
+    table: FloatArray
+    sigma: float
+
+
 @dataclass(frozen=True)
 class PairTables:
     """The noisy tables (classes x cells x cells) of the pairs that were asked for, and the law of their noise."""
@@ -57,6 +67,7 @@ class PairTables:
     )  # parent x child on all values, by (child, parent)
     sigma_of_functions: float = 0.0
     ties: Mapping[str, Tie] = field(default_factory=dict)  # what the tables tell, by the fine cells of two columns
+    triples: tuple[TripleTable, ...] = ()  # what only three columns tell together
 
     @property
     def typical_sigma(self) -> float:

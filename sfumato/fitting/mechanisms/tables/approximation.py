@@ -21,6 +21,7 @@ from sfumato.fitting.mechanisms.tables.empty_cells import Tuning as Empty
 from sfumato.fitting.mechanisms.tables.empty_cells import empty_cells
 from sfumato.fitting.mechanisms.tables.families import Families
 from sfumato.fitting.mechanisms.tables.start import Start
+from sfumato.fitting.mechanisms.tables.triple_evidence import TripleEvidence
 from sfumato.fitting.models.table_mixture.ties import family_of
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
@@ -59,6 +60,7 @@ class Evidence:
     pairs: Float32Array
     pair_precision: Float32Array
     offsets: IntArray  # where the groups of each column start
+    triples: tuple[TripleEvidence, ...] = ()
 
 
 def evidence(one_way: OneWays, pairs: PairTables | None) -> Evidence:
@@ -84,9 +86,10 @@ def evidence(one_way: OneWays, pairs: PairTables | None) -> Evidence:
             precision[rows, across], precision[across, rows] = surer, surer.T
     coarse = coarse_map(one_way, pairs, starts, sum(levels))
     stacked = np.concatenate([column.grouped for column in columns]) / size
-    return Evidence(
-        stacked.astype(np.float32), (1 / variance).astype(np.float32)[:, None], coarse, tables, precision, offsets[:-1]
-    )
+    groups = {name: slice(*ends) for name, *ends in zip(one_way.columns, offsets, offsets[1:], strict=False)}
+    triples = () if pairs is None else tuple(TripleEvidence.of(triple, groups, size) for triple in pairs.triples)
+    sure = (1 / variance).astype(np.float32)[:, None]
+    return Evidence(stacked.astype(np.float32), sure, coarse, tables, precision, offsets[:-1], triples)
 
 
 @dataclass
@@ -146,6 +149,7 @@ class ProductMixture:
             by_cells[own] = weight * pushed
             by_pi[own] += 0.5 * (pushed * mine).sum(axis=1)
         by_theta += by_cells @ seen.coarse.T
+        total += sum(triple.add_error(theta, pi, by_theta, by_pi) for triple in seen.triples)
         inner = theta * by_theta
         by_logits = inner - theta * np.add.reduceat(inner, self.offsets, axis=1)[:, self._column]
         by_logits += self._prior * (theta - self.marginals)

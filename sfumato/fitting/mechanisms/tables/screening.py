@@ -48,10 +48,10 @@ def products_of(one_way: OneWays, model: Softmax, target: str, grid: Grid) -> Pr
     for columns in range(FEWEST_COLUMNS, Tuning.most_columns + 1):
         if len(sets) + math.comb(len(names), columns) <= MOST_SETS:
             sets += itertools.combinations(names, columns)
-    return Products({name: _signs(signed[name]) for name in names}, tuple(sets), model, target, grid)
+    return Products({name: signs_of(signed[name]) for name in names}, tuple(sets), model, target, grid)
 
 
-def _signs(column: OneWay) -> Grid:
+def signs_of(column: OneWay) -> Grid:
     """Two halves of about equal count: either side of the median, or categories dealt out, the largest first."""
     held = column.counts.sum(axis=1).clip(0) + 1e-9
     if column.ordered:

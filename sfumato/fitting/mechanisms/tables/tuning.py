@@ -13,6 +13,7 @@ from sfumato.fitting.mechanisms.tables import (
     raking,
     screening,
     start,
+    triples,
     whitening,
 )
 from sfumato.fitting.tuning import TuningConstants
@@ -24,6 +25,8 @@ class Components(TuningConstants, group="tables.components"):
     first_component = 10.0  # noise deviations of a pair's count that a class must hold for them
     next_component = 2.0
     many = 2_000  # of all classes and boxes; more have a shorter fit: a bound on time
+    components_first = 24  # of a first fit, by which parities are expected
+    steps_first = 240
     fits_alone = 4  # whose average is taken where there is no target
     most_averaged = 3_200  # groups of all columns in all of them: a bound on time
     components_alone = 0.7  # of the components, that each of several fits has
@@ -43,6 +46,7 @@ TABLES_TUNING = (
     growing.Tuning,
     mending.Tuning,
     screening.Tuning,
+    triples.Tuning,
     whitening.Tuning,
     Components,
 )
