@@ -36,8 +36,9 @@ class Tuning(TuningConstants, group="tables.triples"):
     """See `sfumato.fitting.tuning`."""
 
     false = 0.02  # sets that stand out by chance, in the mean of one screen
-    most_kept = 6
-    pool = 40_000  # synthetic records by which parities are expected
+    strength = 0.1  # share of the records by which a parity must differ from what is expected to be worth a table
+    most_kept = 4
+    pool = 10_000  # synthetic records by which parities are expected
     fewest_levels = 2  # cells of a column in a table of three
     most_levels = 8
     holds = 2.0  # deviations of noise that an average cell holds
@@ -66,8 +67,9 @@ def surprising(answer: Measurement, mixture: TableMixture, size: float) -> tuple
         raise TypeError("a screen is made of parities only")
     pool = mixture.sample(Tuning.pool, public_rng(4))
     expected = asked(pool) * (size / pool.rows)
-    off = np.abs(answer.values - expected) / math.sqrt(answer.sigma**2 + size + size**2 / pool.rows)
-    limit = norm.isf(Tuning.false / len(asked.sets) / 2)
+    off = np.abs(answer.values - expected)
+    noise = math.sqrt(answer.sigma**2 + size + size**2 / pool.rows)
+    limit = max(norm.isf(Tuning.false / len(asked.sets) / 2) * noise, Tuning.strength * size)
     order = np.argsort(-off, kind="stable")[: Tuning.most_kept]
     return tuple(asked.sets[place] for place in order if off[place] > limit)
 
