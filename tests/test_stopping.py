@@ -28,7 +28,7 @@ SPENT = "counts epsilon 1 at delta 1e-06 of dataset mixed as spent"
 LATE = {
     "reading": (batches, "sum_of"),
     "measuring": (Curator, "measure"),
-    "fitting": (tables, "approximate"),
+    "fitting": (tables, "average_fits"),
     "closing the books": (Ledger, "commit"),
     "writing": (Release, "write"),
 }

@@ -88,7 +88,7 @@ def test_targets_of_every_kind(target):
     assert len(sample) == 500
     numeric = target in ("age", "wage", "debt", "born", "seen")
     closer = target in ("wage", "debt", "born", "seen")  # where a long target has its mass
-    assert len(release.measurements) == numeric + closer + 3 + 7 * (target is not None)
+    assert len(release.measurements) == numeric + closer + 3 + (2 if target is None else 7)
     assert sum(units_of(item.mu) for item in release.measurements) <= Budget(2.0, 1e-6).units
     assert release.model.weights.sum() == pytest.approx(1)
     if target is None:
@@ -186,7 +186,8 @@ def test_the_plan_is_a_function_of_schema_and_budget_alone(schema):
 @pytest.mark.parametrize(
     ("columns", "target", "shares"),
     [
-        (3, None, [0.2, 0.8]),
+        (3, None, [0.2, 0.75, 0.01, 0.04]),
+        (2, None, [0.2, 0.8]),
         (1, None, [1.0]),
         (2, "c0", [0.35 / 0.58, *0.23 * np.array([0.235, 0.235, 0.08, 0.15, 0.15, 0.15]) / 0.58]),
         (1, "c0", [1.0]),

@@ -34,6 +34,7 @@ class Tuning(TuningConstants, group="tables.approximation"):
     jitter = 0.8  # spread of the components' logits around the marginals at the start
     prior = 2.0  # records of the marginals that the Dirichlet prior gives every component
     taken_off = 4.0  # times what the prior gave every component that is taken off in the end
+    most_taken_off = 0.05  # of the marginals: more would leave the noise of small components
     left = 1e-3  # of a probability that is left at least: nothing that the schema allows is ever excluded
     rate = 0.3
     warm = 0.1
@@ -184,8 +185,8 @@ def _without_prior(mixture: ProductMixture, held: FloatArray) -> FloatArray:
     held   the records of each component
     """
     theta = mixture.theta.astype(np.float64)
-    given = Tuning.taken_off * Tuning.prior * mixture.marginals / np.maximum(held, 1.0)[:, None]
-    less: FloatArray = np.maximum(theta - given, Tuning.left * theta)
+    share = np.minimum(Tuning.taken_off * Tuning.prior / np.maximum(held, 1.0), Tuning.most_taken_off)
+    less: FloatArray = np.maximum(theta - share[:, None] * mixture.marginals, Tuning.left * theta)
     return less
 
 
