@@ -78,7 +78,7 @@ def test_it_finds_the_tables_behind_a_little_noise(classes):
     one_way, pairs = tables(truth, classes, 1e5, 20.0, rng)
     start = start_anywhere(one_way, [8] * classes)
     owner = start.owner
-    weights, thetas = approximate(one_way, pairs, start, 800)
+    weights, thetas = approximate(one_way, evidence(one_way, pairs), start, 800)
     theta = dict(zip(SIZES, thetas, strict=True))
     assert np.isclose(weights.sum(), 1)
     for x, y in itertools.combinations(SIZES, 2):
@@ -95,7 +95,7 @@ def test_noise_alone_makes_no_columns_depend():
     rng = np.random.default_rng(2)
     truth = (np.ones(1), np.zeros(1, dtype=int), {name: rng.dirichlet(np.ones(s), 1) for name, s in SIZES.items()})
     one_way, pairs = tables(truth, 1, 5_000.0, 60.0, rng)
-    weights, thetas = approximate(one_way, pairs, start_anywhere(one_way, [20]), 800)
+    weights, thetas = approximate(one_way, evidence(one_way, pairs), start_anywhere(one_way, [20]), 800)
     a, b = thetas[0], thetas[1]
     joint = np.einsum("k,ka,kb->ab", weights, a, b)
     apart = np.abs(joint - np.outer(joint.sum(axis=1), joint.sum(axis=0))).sum() / 2
@@ -109,7 +109,7 @@ def test_without_pairs_the_marginals_are_kept():
     one_way, _ = tables(hidden(rng, 3, 2), 2, 1e5, 10.0, rng)
     start = start_anywhere(one_way, [1, 1])
     owner = start.owner
-    _, thetas = approximate(one_way, None, start, 300)
+    _, thetas = approximate(one_way, evidence(one_way, None), start, 300)
     for column, theta in zip(one_way.columns.values(), thetas, strict=True):
         assert np.allclose(theta, column.theta[owner], atol=0.01)
 
@@ -147,7 +147,7 @@ def test_the_average_of_fits_is_nearer_than_they_are_in_the_mean():
         return sum(float(((found - true) ** 2).sum()) for found, true in zip(*joints, strict=True))
 
     start = start_anywhere(one_way, [10])
-    fits = [approximate(one_way, pairs, start, 200, number) for number in range(3)]
+    fits = [approximate(one_way, evidence(one_way, pairs), start, 200, number) for number in range(3)]
     averaged = average_fits(one_way, pairs, start, 200, 3)
     assert len(averaged[0]) == 30
     assert averaged[0].sum() == pytest.approx(1)

@@ -42,7 +42,7 @@ def test_empty_cells_are_surer_than_others(people):
 
 def test_nobody_gets_what_nobody_has(people):
     one_way, pairs = counted(people)
-    weights, (age, degree, _) = approximate(one_way, pairs, start_anywhere(one_way, [20]), 400)
+    weights, (age, degree, _) = approximate(one_way, evidence(one_way, pairs), start_anywhere(one_way, [20]), 400)
     joint = np.einsum("k,ka,kd->ad", weights, age, degree)
     assert joint[0, 1:].sum() < 0.005
     assert (joint > 0).all()  # nothing that the schema allows is ever excluded

@@ -113,7 +113,7 @@ def test_the_tables_of_a_child_are_evidence_on_its_parent(zips, rng):
     told = evidence(ways, tied)
     assert not told.pair_precision[:ZIPS, ZIPS : ZIPS + 4].any()
     assert told.pair_precision[ZIPS : ZIPS + 4, ZIPS + 4 :].all()
-    weights, thetas = approximate(ways, tied, start_anywhere(ways, [10]), 600)
+    weights, thetas = approximate(ways, evidence(ways, tied), start_anywhere(ways, [10]), 600)
     child = thetas[0] @ tied.ties["city"].table
     found = child.T @ (weights[:, None] * thetas[2])
     true = np.histogram2d(zips % 4, other, [range(5), range(4)])[0] / SIZE

@@ -191,13 +191,12 @@ def _without_prior(mixture: ProductMixture, held: FloatArray) -> FloatArray:
 
 
 def approximate(
-    one_way: OneWays, pairs: PairTables | None, start: Start, steps: int, number: int = 0
+    one_way: OneWays, seen: Evidence, start: Start, steps: int, number: int = 0
 ) -> tuple[FloatArray, list[FloatArray]]:
     """Fit the components: their weights, and theta by column (components x groups), 0 outside of their box.
 
     number   another one is another jitter around the start
     """
-    seen = evidence(one_way, pairs)
     rng = public_rng(0 if number == 0 else _STARTS + number)  # it breaks the tie between components
     owner, marginals = start.owner, start.marginals.astype(np.float32)
     jitter = np.where(start.siblings > 1, Tuning.jitter, 0.0)[:, None]

@@ -69,7 +69,8 @@ def release_tables(
     plan, one_way, pairs = measure_counts(curator, plan, progress)
     if plan.mu_triples and pairs is not None:
         progress("measuring what three columns tell together, with noise")
-        expected = _mixture(plan, one_way, pairs, Fit(Components.components_first, Components.steps_first))
+        first = Fit(Components.components_first, Components.steps_first)
+        expected = _mixture(plan, one_way, pairs, first, average=False)
         pairs = told_more(pairs, one_way, ask_on(curator, plan, one_way, pairs, expected))
     progress("fitting the model to the noisy counts")
     mixture = _mixture(plan, one_way, pairs, fit)
@@ -100,9 +101,11 @@ def attach_labeller(mixture: TableMixture, plan: TablesPlan, model: Softmax | No
     return replace(mixture, labeller=Labeller.of(model, plan.target, forbidden=forbidden))
 
 
-def _mixture(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> TableMixture:
-    """The fitted mixture over the codes of every column, the target among them."""
-    fits, most, steps = _fits(plan, one_way, pairs, fit)
+def _mixture(
+    plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit, *, average: bool = True
+) -> TableMixture:
+    """The fitted mixture over the codes of every column, the target among them; the average of some fits."""
+    fits, most, steps = _fits(plan, one_way, pairs, fit) if average else (1, fit.components, fit.steps)
     components, support = _components(one_way, pairs, most), plan.support
     steps = max(1, steps * Planning.many_classes // max(Planning.many_classes, one_way.classes.count))
     if support is None:

@@ -36,7 +36,8 @@ class Tuning(TuningConstants, group="tables.triples"):
     """See `sfumato.fitting.tuning`."""
 
     false = 0.02  # sets that stand out by chance, in the mean of one screen
-    strength = 0.1  # share of the records by which a parity must differ from what is expected to be worth a table
+    many = 30  # sets from which on their own spread tells how far a fit may be off
+    strength = 0.15  # share of the records by which a parity must differ from what is expected to be worth a table
     most_kept = 4
     pool = 10_000  # synthetic records by which parities are expected
     fewest_levels = 2  # cells of a column in a table of three
@@ -69,6 +70,8 @@ def surprising(answer: Measurement, mixture: TableMixture, size: float) -> tuple
     expected = asked(pool) * (size / pool.rows)
     off = np.abs(answer.values - expected)
     noise = math.sqrt(answer.sigma**2 + size + size**2 / pool.rows)
+    if len(off) >= Tuning.many:  # most sets are of no matter, so that what they are off is noise or a loose fit
+        noise = max(noise, float(np.median(off)) / norm.isf(0.25))
     limit = max(norm.isf(Tuning.false / len(asked.sets) / 2) * noise, Tuning.strength * size)
     order = np.argsort(-off, kind="stable")[: Tuning.most_kept]
     return tuple(asked.sets[place] for place in order if off[place] > limit)
