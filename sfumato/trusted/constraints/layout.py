@@ -28,6 +28,7 @@ import pyarrow as pa
 
 from sfumato.trusted.arrays import CodeArray, FloatArray
 from sfumato.trusted.constraints.computed import Computed, Looked
+from sfumato.trusted.constraints.definitions import Made, define
 from sfumato.trusted.constraints.gaps import Gap
 from sfumato.trusted.constraints.joints import Joint
 from sfumato.trusted.constraints.numbers import numbers_of, write_numbers
@@ -36,11 +37,10 @@ from sfumato.trusted.constraints.rules import forbidden_combinations, joined_col
 from sfumato.trusted.constraints.totals import Parts, Share
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, Encoder, NumericCodec
 from sfumato.trusted.encoding.code_arrays import Limits
-from sfumato.trusted.schema import CategoryColumn, Column, IntegerColumn, NumberColumn, Schema
-from sfumato.trusted.schema.bounds import kind_of, least_gap, least_step, span_of, tightened, with_bounds
+from sfumato.trusted.schema import Column, Schema
+from sfumato.trusted.schema.bounds import kind_of, least_gap, span_of, tightened, with_bounds
 from sfumato.trusted.schema.constraints import Function, Key, Place, Total
 from sfumato.trusted.schema.relations import Equation, Inequality, parse_relation
-from sfumato.trusted.schema.steps import written
 
 
 class Chance(Protocol):
@@ -50,9 +50,7 @@ class Chance(Protocol):
         """Numbers between 0 and 1."""
 
 
-Made = Gap | Share | Cell | Joint
 Followed = Computed | Looked
-_EXACT = 1 << 20  # whole numbers up to which each has a code of its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,38 +192,7 @@ class Layout:
                 yield name, column
             elif (made := given[name]) not in seen:
                 seen.add(made)
-                yield made, self._definition(made)
-
-    def _definition(self, name: str) -> Column:
-        """A measured column that is made, as a schema would describe it."""
-        one = self.made[name]
-        if isinstance(one, Share):
-            return NumberColumn(name=name, type="number", bounds=(0.0, 1.0))
-        if isinstance(one, Joint):
-            return CategoryColumn(name=name, type="category", values=one.texts)
-        if isinstance(one, Cell):
-            return IntegerColumn(
-                name=name, type="integer", bounds=(0, CELLS - 1), missing=self.columns[one.names[0]].missing
-            )
-        return self._distance(name, one)
-
-    def _distance(self, name: str, gap: Gap) -> Column:
-        child = self.columns[gap.column]
-        most = max(span_of(child)[1] - gap.start, least_step(child))
-        if child.type == "number":
-            spacings = {getattr(self.columns[other], "spacing", None) for other in gap.reads}
-            spacing = spacings.pop() if len(spacings) == 1 else None
-            step = None if spacing is None else float(spacing)
-            high = most if spacing is None else float(round(written(most) / spacing) * spacing)
-            return NumberColumn(name=name, type="number", bounds=(0.0, high), step=step, missing=child.missing)
-        scale = "log" if most >= _EXACT else "linear"  # where not every distance has a code, short ones have
-        return IntegerColumn(
-            name=name,
-            type="integer",
-            bounds=(0, round(most)),
-            scale=scale,
-            missing=child.missing,
-        )
+                yield made, define(made, self.made[made], self.columns)
 
     @property
     def label_leads_astray(self) -> bool:

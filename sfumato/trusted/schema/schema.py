@@ -85,7 +85,9 @@ class Schema(Part):
     )
     text: TextFormat = Field(default=TextFormat(), description="how text is written in the files")
     constraints: tuple[Constraint, ...] = Field(
-        default=(), description="what is known of several columns at once, and holds in every record of a sample"
+        default=(),
+        max_length=1_000,
+        description="what is known of several columns at once, and holds in every record of a sample",
     )
     _forbidden: tuple[Combination, ...] = PrivateAttr(default=())
     _functions: tuple[tuple[str, str], ...] = PrivateAttr(default=())
