@@ -7,7 +7,8 @@ weighted by p(target given row); `direct` is the release itself. The total varia
 values of 5 % of the real rows alone, the rest at the real deciles.
 
 Chosen on `acs income`, `coverage` and two tasks of SUPPORT2 and Connecticut; `class of worker` was among the study's;
-adult, census, credit and both tasks of the hospital stays were used for no choice of this library.
+adult was looked at when ties, products and trees were chosen; census, credit and both tasks of the hospital stays were
+used for no choice of this library.
 
 The data is read from $SFUMATO_DATA.
 """
