@@ -7,6 +7,7 @@ SfumatoError
 ├── BudgetExceededError   the budget or the dataset's limit does not allow it (command line: exit 3)
 ├── RequestError          a question that the released model cannot answer as it was put
 ├── BundleError           a bundle that is cut short, changed, or of a format that this version does not read
+│   └── EarlierDesignError   a bundle that opens, and that only the version which made it can fit anew
 ├── LedgerError           a ledger that cannot be opened, or whose chain is broken
 └── OutputError           a result that cannot be written
 """
@@ -43,6 +44,10 @@ class RequestError(SfumatoError):
 
 class BundleError(SfumatoError):
     """A bundle that is cut short, changed, or of a format that this version does not read."""
+
+
+class EarlierDesignError(BundleError):
+    """A bundle that opens, and that only the version which made it can fit anew."""
 
 
 class LedgerError(SfumatoError):

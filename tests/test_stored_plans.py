@@ -6,7 +6,7 @@ import pytest
 
 import sfumato
 from sfumato.artefact.verify import Outcome, verify
-from sfumato.errors import BundleError
+from sfumato.errors import BundleError, EarlierDesignError
 from sfumato.fitting.mechanisms.counts import grids, merging
 from sfumato.fitting.mechanisms.mechanism import find_mechanism, restore_plan
 from sfumato.fitting.mechanisms.mixture import design, rounds
@@ -129,3 +129,14 @@ def test_constants_far_from_ours_are_refused(values):
     """A bundle that somebody made up must not make a fit run for ever."""
     with pytest.raises(BundleError, match="the plan's constant"):
         read_constants({"tests": values}, [Tuning])
+
+
+def test_a_bundle_of_an_earlier_design_opens_and_is_not_called_wrong(bundles):
+    """What a version asks may change more than constants; then only the version that made it can fit it anew."""
+    opened = sfumato.open(bundles / "tables.sfumato")
+    plan = {name: value for name, value in opened.plan.plan.items() if name != "design"}
+    earlier = dataclasses.replace(opened, plan=dataclasses.replace(opened.plan, plan=plan))
+    assert outcomes(earlier)["model follows from the measurements"] == Outcome.UNCHECKED
+    assert earlier.sample(5).num_rows == 5
+    with pytest.raises(EarlierDesignError, match="that version of sfumato"):
+        earlier.refit()

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.artefact.release import Release
 from sfumato.artefact.statement import hash_contents, item_of
-from sfumato.errors import RequestError, SfumatoError
+from sfumato.errors import EarlierDesignError, RequestError, SfumatoError
 from sfumato.fitting.completion.plan import CompletionPlan, plan_completion
 from sfumato.fitting.completion.tuning import COMPLETION_TUNING
 from sfumato.fitting.generators.training import torch_or_error
@@ -166,6 +166,8 @@ def _replay(release: Release, features: Any) -> Check:
     batch = None if features is None else release.encode(features)
     try:
         again = _fit_again(release, batch)
+    except EarlierDesignError as error:
+        return Check(what, Outcome.UNCHECKED, str(error))
     except (SfumatoError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, RuntimeError) as error:
         return Check.of(what, holds=False, detail=str(error))
     off = again.distance(release.fitted) if type(again) is type(release.fitted) else 1.0

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import Generic, NamedTuple
 
+from sfumato.errors import EarlierDesignError
 from sfumato.fitting.mechanisms.counts.one_way import OneWays, measure_one_way
 from sfumato.fitting.mechanisms.counts.pairs import PairTables, measure_pairs
+from sfumato.fitting.mechanisms.counts.plan import DESIGN
 from sfumato.fitting.mechanisms.counts.target import cut_target
 from sfumato.fitting.mechanisms.counts.ties import add_ties
 from sfumato.fitting.mechanisms.counts.zoom import Plan, zoom
@@ -20,7 +22,11 @@ class Counted(NamedTuple, Generic[Plan]):
 
 
 def measure_counts(curator: CuratorLike, plan: Plan, progress: Callable[[str], None] = lambda _: None) -> Counted[Plan]:
-    """Measure all counts of a plan, or read them from a record."""
+    """Measure all counts of a plan, or read them from a record, if it is of this version's design."""
+    if plan.design != DESIGN:
+        raise EarlierDesignError(
+            "it was made by a version that asks other questions; fit or verify it with that version of sfumato"
+        )
     progress("measuring single-column counts, with noise")
     plan, classes = cut_target(curator, plan)
     plan, shapes = zoom(curator, plan, classes)

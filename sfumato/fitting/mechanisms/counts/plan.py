@@ -19,6 +19,8 @@ from sfumato.trusted.feature_maps.grid import grids_follow
 from sfumato.trusted.schema import Column, Schema
 
 MOST_CELLS = 10_000_000
+DESIGN = 2
+"""Which questions follow from a plan and earlier answers; a number of its own whenever that changes."""
 MOST_PARTS = 4_096  # classes of the target times boxes of what rules allow, each of which has a component
 
 
@@ -58,6 +60,7 @@ class CountsPlan:
     pair_features: bool
     support: Support | None = field(default=None, kw_only=True)
     functions: Functions = field(default=(), kw_only=True)
+    design: int = field(default=DESIGN, kw_only=True)
 
     @cached_property
     def codes(self) -> Mapping[str, Codes]:
@@ -76,6 +79,7 @@ class CountsPlan:
         distinct = list(dict.fromkeys(self.grids.values()))
         number = {grid: k for k, grid in enumerate(distinct)}
         return {
+            "design": self.design,
             "grids": [grid.to_dict() for grid in distinct],
             "grid_of": {name: number[grid] for name, grid in self.grids.items()},
             "mu_target_zoom": self.mu_target_zoom,
@@ -90,7 +94,7 @@ class CountsPlan:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> Self:
         """The plan that `to_dict` wrote."""
-        fields = dict(content)
+        fields = {"design": 1, **content}
         distinct = [Grid.from_dict(item) for item in fields.pop("grids")]
         grids = {name: distinct[number] for name, number in fields.pop("grid_of").items()}
         if list(grids) != list(schema.by_name) or not grids_follow(grids.items(), schema):
