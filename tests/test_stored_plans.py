@@ -80,7 +80,7 @@ def current() -> dict[str, dict[str, float]]:
 def test_every_plan_comes_back_from_its_content(name):
     release = every_case()[name].release()
     statement = release.statement
-    plan, _ = restore_plan(release.plan, statement.mechanism, release.schema, statement.adjacency)
+    plan, _ = restore_plan(release.plan, statement.mechanism, release.measured, statement.adjacency)
     assert plan.to_dict() == release.plan.plan
 
 

@@ -85,6 +85,36 @@ _PLANE = "{name: x, type: number, bounds: [0, 100]}, {name: y, type: number, bou
 _PIXELS = '{name: "p_{0..63}", type: integer, bounds: [0, 255]%s}, {name: kind, type: category, values: ["-", "|"]}'
 
 
+def _towns(rows: int) -> pa.Table:
+    """What constraints are about: a distance, a computed column, a function to be learnt, rules."""
+    rng = np.random.default_rng(0)
+    low, town = rng.integers(0, 40, rows), rng.integers(0, 8, rows)
+    young = low < 10
+    return pa.table(
+        {
+            "low": low,
+            "high": low + rng.integers(-2, 9, rows),
+            "wide": rng.integers(0, 50, rows),
+            "town": [f"t{place}" for place in town],
+            "region": [f"r{place % 3}" for place in town],
+            "smoker": np.where(young, False, rng.random(rows) < 0.4),
+            "sex": rng.choice(["f", "m"], rows),
+            "pregnant": rng.random(rows) < 0.2,
+        }
+    )
+
+
+_TOWNS = """
+{sfumato: 1, name: t, columns: [
+{name: low, type: integer, bounds: [0, 40]}, {name: high, type: integer, bounds: [0, 60]},
+{name: wide, type: integer, bounds: [0, 60]}, {name: town, type: category, values: [t0, t1, t2, t3, t4, t5, t6, t7]},
+{name: region, type: category, values: [r0, r1, r2]}, {name: smoker, type: boolean},
+{name: sex, type: category, values: [f, m]}, {name: pregnant, type: boolean}],
+constraints: [high >= low, wide = high - low, {column: region, of: town}, {forbid: {low: {to: 9}, smoker: true}},
+{if: {pregnant: true}, then: {sex: f}}]}
+"""
+
+
 def _schema(columns: str, more: str = "") -> sfumato.Schema:
     return sfumato.Schema.from_yaml(f"{{sfumato: 1, name: t, columns: [{columns}]{more}}}")
 
@@ -98,6 +128,7 @@ def every_case() -> dict[str, Case]:
         "tables": Case(sfumato.Schema.from_yaml(MIXED), mixed),
         "tables, replace": Case(sfumato.Schema.from_yaml(MIXED), mixed, {"adjacency": "replace"}),
         "tables, label": Case(sfumato.Schema.from_yaml(MIXED), mixed, {"adjacency": "label"}),
+        "tables, constraints": Case(sfumato.Schema.from_yaml(_TOWNS), _owned(_towns(1_500))),
         "slices": Case(sfumato.Schema.from_yaml(MIXED), mixed, {"mechanism": "slices"}),
         "mixture": Case(_schema(kinds, ", target: kind"), plane, {"mechanism": "mixture"}),
         "mixture without classes": Case(_schema(_PLANE), plane, {"mechanism": "mixture"}),
