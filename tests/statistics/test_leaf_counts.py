@@ -111,6 +111,7 @@ def test_it_follows_a_schema_that_has_its_columns():
         {"below": [2, -1, 3, -3]},  # two ways to one node
         {"below": [1, -1, 3, -1]},  # two ways to one leaf
         {"below": [1, -1, 3, -9]},  # a leaf that is not counted
+        {"below": [-2, 2, 1, -3], "above": [3, -1, -4, -5]},  # two nodes that lead to each other, and nobody to them
         {"axes": [0, 1, 2, 0]},
         {"axes": [0, -1, 1, 0]},
         {"thresholds": [0, 4, 7]},
