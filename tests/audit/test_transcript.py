@@ -16,7 +16,9 @@ from sfumato.trusted.noise import SecureNoise
 from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
-from sfumato.trusted.statistics import Cells, Gradient, LeafCounts, Products, Stacked
+from sfumato.trusted.statistics import Cells, Gradient, LeafCounts, Parities, Products, Stacked
+from tests.constraints.stays import SCHEMA as CONSTRAINED
+from tests.constraints.stays import stays
 from tests.parameters import mostly_slow
 
 SCHEMA = Schema.from_yaml("""
@@ -72,6 +74,23 @@ def test_the_answers_spend_nearly_the_claim_and_never_more(adjacency, epsilon):
         )
     assert max(spent) <= budget.mu
     assert max(spent) >= 0.90 * budget.mu
+
+
+@pytest.mark.parametrize("adjacency", [Adjacency.ADD_REMOVE, Adjacency.REPLACE])
+def test_constraints_and_threes_spend_no_more_than_the_claim(adjacency):
+    """Without a target, with a distance, a total, a place and columns measured as one."""
+    private = stays(400)
+    first, *rest = private.to_pylist()
+    other = {**rest[0], "discharged": None, "high": 20.0, "low": 0.0, "a": 0, "b": 100, "lat": 40.0, "lon": 10.0}
+    here = pa.Table.from_pylist([first, *rest], private.schema)
+    there = pa.Table.from_pylist(rest if adjacency == Adjacency.ADD_REMOVE else [other, *rest], private.schema)
+    release = sfumato.release(
+        here, CONSTRAINED, epsilon=1.0, delta=1e-5, adjacency=adjacency, ledger=None, types="declared"
+    )
+    assert any(isinstance(item.statistic, Parities) for item in release.measurements)
+    sources = [open_source(rows, CONSTRAINED, declared=True) for rows in (here, there)]
+    spent, budget = mu_between(release.measurements, *sources), Budget(1.0, 1e-5)
+    assert 0.6 * budget.mu <= spent <= budget.mu
 
 
 def whole(release, times: int) -> Echo:
