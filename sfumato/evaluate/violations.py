@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.fitting.breaches import find_breaches
+from sfumato.fitting.violating_rows import find_violating_rows
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
@@ -39,5 +39,6 @@ def find_violations(schema: Schema, real: Any, synthetic: pa.Table) -> tuple[Vio
 def count_violations(schema: Schema, table: pa.Table) -> dict[str, float]:
     """The share of a table's rows that break each constraint."""
     return {
-        rule: float(broken.mean()) if table.num_rows else 0.0 for rule, broken in find_breaches(schema, table).items()
+        rule: float(broken.mean()) if table.num_rows else 0.0
+        for rule, broken in find_violating_rows(schema, table).items()
     }

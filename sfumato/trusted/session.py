@@ -63,7 +63,7 @@ def check_terms(
         raise RequestError(
             "label adjacency protects the target, and the schema names none; name one or choose add-remove"
         )
-    if adjacency == Adjacency.LABEL and layout_of(schema).label_leads_astray:
+    if adjacency == Adjacency.LABEL and layout_of(schema).target_moves_a_feature:
         raise RequestError(
             f"a constraint measures another column by its distance from the target {schema.target!r}, which label "
             "adjacency protects; turn the constraint round, or choose add-remove"

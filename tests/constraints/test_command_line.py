@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sfumato.cli.app import app
-from sfumato.fitting.breaches import find_breaches
+from sfumato.fitting.violating_rows import find_violating_rows
 from tests.constraints.stays import COLUMNS, CONSTRAINTS, SCHEMA, stays
 
 
@@ -43,7 +43,7 @@ def test_the_whole_way(folder):
     sample = pq.read_table(folder / "rows.parquet")
     assert sample.column_names[0] == "id"
     assert set(sample.column("city").to_pylist()) == {"Rome"}
-    assert not any(broken.any() for broken in find_breaches(SCHEMA, sample).values())
+    assert not any(broken.any() for broken in find_violating_rows(SCHEMA, sample).values())
     code, said = run(folder, "verify", "s.sfumato")
     assert code == 0, said
     asked = ("evaluate", "s.sfumato", "--real", "stays.parquet", "--test", "stays.parquet", "--out", "private.html")

@@ -11,7 +11,7 @@ import pytest
 import sfumato
 from sfumato.artefact.verify import Outcome, verify
 from sfumato.errors import RequestError
-from sfumato.fitting.breaches import find_breaches
+from sfumato.fitting.violating_rows import find_violating_rows
 from tests.constraints.stays import COLUMNS, CONSTRAINTS, SCHEMA, stays
 
 
@@ -36,7 +36,7 @@ def test_every_sample_keeps_every_constraint(mechanism, adjacency):
     made = sfumato.release(
         table, SCHEMA, epsilon=1.0, ledger=None, types="declared", mechanism=mechanism, adjacency=adjacency
     )
-    broken = find_breaches(SCHEMA, made.sample(2_000))
+    broken = find_violating_rows(SCHEMA, made.sample(2_000))
     assert len(broken) == 7
     assert not any(one.any() for one in broken.values())
 
@@ -98,7 +98,7 @@ def test_conditions_hold_in_every_record(release, wanted, holds):
     given = release.condition(wanted)
     sample = given.sample(300, seed=0)
     assert all(map(holds, sample.to_pylist()))
-    assert not any(one.any() for one in find_breaches(SCHEMA, sample).values())
+    assert not any(one.any() for one in find_violating_rows(SCHEMA, sample).values())
     assert 0 < given.size < release.size
     assert given.mean("a").low <= given.mean("a").mean <= given.mean("a").high
 
@@ -167,7 +167,7 @@ def test_persons_with_many_records():
     schema = sfumato.Schema.from_yaml(f"{COLUMNS}\nunit: {{column: person, records: 2}}\n{CONSTRAINTS}")
     table = stays(300).append_column("person", pa.array([f"p{place // 3}" for place in range(300)]))
     made = sfumato.release(table, schema, epsilon=2.0, ledger=None, types="declared")
-    assert not any(one.any() for one in find_breaches(schema, made.sample(500)).values())
+    assert not any(one.any() for one in find_violating_rows(schema, made.sample(500)).values())
 
 
 def test_a_target_that_lies_above_another_column():
@@ -182,7 +182,7 @@ def test_a_target_that_lies_above_another_column():
         )
         told = release.predict(pa.table({"a": [5, 40]}))
         assert np.abs(told - [8.5, 43.5]).max() < 1.0
-        assert not any(one.any() for one in find_breaches(release.schema, release.sample(500)).values())
+        assert not any(one.any() for one in find_violating_rows(release.schema, release.sample(500)).values())
         assert (np.array(release.sample(200, probabilities=True).column("mean(b)").to_pylist()) > 0).all()
 
 

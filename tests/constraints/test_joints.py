@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.fitting.breaches import find_breaches
+from sfumato.fitting.violating_rows import find_violating_rows
 from sfumato.trusted.constraints import layout_of
 
 COLUMNS = [
@@ -72,7 +72,7 @@ def test_no_sample_breaks_a_rule(target, epsilon):
     ruled = schema(**({"target": target} if target else {}))
     release = sfumato.release(people(), ruled, epsilon=epsilon, ledger=None, types="declared")
     sample = release.sample(3_000)
-    assert not any(broken.any() for broken in find_breaches(ruled, sample).values())
+    assert not any(broken.any() for broken in find_violating_rows(ruled, sample).values())
     if target:
         told = release.predict_proba(sample)
         assert np.allclose(told.sum(axis=1), 1)
@@ -86,7 +86,7 @@ def test_answers_are_of_the_columns():
     given = release.condition({"ward": "b"})
     assert set(given.sample(200).column("shift").to_pylist()) <= {"day", None}
     whole = release.log_prob(people(300))
-    broken = np.logical_or.reduce(list(find_breaches(schema(), people(300)).values()))
+    broken = np.logical_or.reduce(list(find_violating_rows(schema(), people(300)).values()))
     assert np.array_equal(np.isneginf(whole), broken)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato.errors import RequestError
-from sfumato.fitting.breaches import find_breaches
+from sfumato.fitting.violating_rows import find_violating_rows
 from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.constraints.computed import full_years
 from sfumato.trusted.constraints.places import CELLS, Cell
@@ -45,9 +45,9 @@ def test_records_that_keep_the_constraints_come_back():
 
 def test_whatever_the_records_are_what_comes_back_keeps_every_constraint():
     table = stays(500, broken=0.4)
-    assert sum(broken.any() for broken in find_breaches(SCHEMA, table).values()) >= 5
+    assert sum(broken.any() for broken in find_violating_rows(SCHEMA, table).values()) >= 5
     back = layout_of(SCHEMA).decode(encode(table), np.random.default_rng(0), {})
-    assert not any(broken.any() for broken in find_breaches(SCHEMA, back).values())
+    assert not any(broken.any() for broken in find_violating_rows(SCHEMA, back).values())
 
 
 def test_a_record_alone_has_the_codes_that_it_has_among_others():
@@ -156,7 +156,7 @@ def test_a_schema_without_constraints_is_measured_as_it_is():
 def test_a_feature_must_not_follow_the_label():
     content = _numbers("b >= a").to_dict()
     leads = {target: layout_of(sfumato.Schema.from_dict(content | {"target": target})) for target in "abc"}
-    assert [leads[target].label_leads_astray for target in "abc"] == [True, False, False]
+    assert [leads[target].target_moves_a_feature for target in "abc"] == [True, False, False]
     with pytest.raises(RequestError, match="turn the constraint round"):
         sfumato.release(
             pa.table({name: [1, 2] for name in "abc"}),

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import RequestError
-from sfumato.fitting.breaches import find_breaches
 from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.model import Model
 from sfumato.fitting.models.sampled_columns import (
@@ -25,6 +24,7 @@ from sfumato.fitting.models.sampled_columns import (
     numbers_of_codes,
 )
 from sfumato.fitting.public_rng import public_rng
+from sfumato.fitting.violating_rows import find_violating_rows
 from sfumato.trusted.arrays import BoolArray, FloatArray
 from sfumato.trusted.constraints import Layout
 from sfumato.trusted.constraints.computed import Computed
@@ -74,7 +74,7 @@ class ConstrainedModel(Model):
 
     def _is_measured(self, column: str) -> bool:
         """Whether a column is measured as it is, and the inner model answers for it."""
-        return column in self.layout.measured_codes and column not in self.layout.followed
+        return column in self.layout.measured_codes and column not in self.layout.derived
 
     def _has_formula(self, *columns: str) -> bool:
         return not self.filters and all(map(self._is_measured, columns))
@@ -167,10 +167,10 @@ class ConstrainedModel(Model):
 
     def _decided(self, column: str) -> bool:
         """Whether one measured column decides a column of the table."""
-        while column in self.layout.followed:
-            if len(self.layout.followed[column].reads) > 1:
+        while column in self.layout.derived:
+            if len(self.layout.derived[column].reads) > 1:
                 return False
-            (column,) = self.layout.followed[column].reads
+            (column,) = self.layout.derived[column].reads
         made = next((one for one in self.layout.made.values() if column in one.gives), None)
         return made is None or isinstance(made, Cell | Joint)
 
@@ -189,11 +189,11 @@ class ConstrainedModel(Model):
         wanted = [name for name in self.layout.measured_codes if set(self.layout.reads([name])) <= set(names)]
         used = set(self.layout.reads(wanted))
         for name in names:
-            if name not in used and name not in self.layout.followed and not self._is_last_part(name, used):
+            if name not in used and name not in self.layout.derived and not self._is_last_part(name, used):
                 behind = next(one for one in self.layout.made.values() if name in one.gives)
                 others = ", ".join(repr(other) for other in behind.reads if other != name)
                 raise RequestError(f"column {name!r} is measured by its relation to {others}; give that as well")
-        for name, one in self.layout.followed.items():
+        for name, one in self.layout.derived.items():
             if name in names and not set(one.reads) <= set(names):
                 raise RequestError(f"column {name!r} follows from {', '.join(one.reads)}; give these as well")
         return self.layout.encode(records, wanted)
@@ -239,7 +239,7 @@ class ConstrainedModel(Model):
         measured = self.measure(records)
         wanted = {name: self.layout.measured_codes[name] for name in measured.codes}
         density = self.inner.log_density(measured, wanted) if wanted else np.zeros(records.num_rows)
-        broken = find_breaches(self.layout.schema, pa.Table.from_batches([records])).values()
+        broken = find_violating_rows(self.layout.schema, pa.Table.from_batches([records])).values()
         outside = np.logical_or.reduce([np.zeros(records.num_rows, dtype=bool), *broken, ~self._keeps(records)])
         share = math.log(self._kept) if self.filters else 0.0
         return np.where(outside, -np.inf, density + self._log_units(records) - share)
@@ -279,8 +279,8 @@ class ConstrainedModel(Model):
 
     def _behind(self, column: str) -> list[str]:
         """The measured columns that decide a column of the table."""
-        if column in self.layout.followed:
-            return [name for other in self.layout.followed[column].reads for name in self._behind(other)]
+        if column in self.layout.derived:
+            return [name for other in self.layout.derived[column].reads for name in self._behind(other)]
         if self._is_measured(column):
             return [column]
         made = [name for name, one in self.layout.made.items() if column in one.gives]
@@ -317,9 +317,9 @@ class ConstrainedModel(Model):
             ends = np.array([low, high])
             low, high = codes.in_units(ends) if isinstance(codes, NumericCodec) else ends
             return float(high - low) / 2
-        followed = self.layout.followed.get(column)
-        if isinstance(followed, Computed) and not followed.equation.years:
-            terms = followed.equation.terms
+        derived = self.layout.derived.get(column)
+        if isinstance(derived, Computed) and not derived.equation.years:
+            terms = derived.equation.terms
             return sum(abs(factor) * self._reach(name, given, measured) for factor, name in terms)
         gap = next(
             (made for made, one in self.layout.made.items() if isinstance(one, Gap) and one.column == column), ""

@@ -25,11 +25,10 @@ def describe_listed(codes: Codes, drawn: CodeArray, band: float) -> pa.Table:
 
 def describe_ordered(codes: NumericCodec, drawn: CodeArray, band: float) -> pa.Table:
     """A row for each of some intervals that hold about as many records, and one for missing values."""
-    held = codes.steps + len(codes.atoms)
     numbers = numbers_of_codes(codes, drawn)
     rows = max(len(drawn), 1)
     if not len(numbers):
-        empty = codes.write(np.array([codes.low]), np.array([held > 0]))
+        empty = codes.write(np.array([codes.low]), np.array([True]))
         return pa.table({"first": empty, "last": empty, **_with_band(np.ones(1), band)})
     starts = np.unique(np.quantile(numbers, np.arange(_BARS) / _BARS, method="inverted_cdf"))
     cell = np.searchsorted(starts, numbers, side="right") - 1

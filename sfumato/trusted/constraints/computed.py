@@ -55,7 +55,7 @@ def full_years(earlier: FloatArray, later: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Looked:
+class LookedUp:
     """A listed column whose value a table gives for each value of another."""
 
     column: str

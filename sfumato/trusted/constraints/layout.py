@@ -12,7 +12,7 @@ Formal guarantees
     The codes of a record in the measured columns are a function of that record alone: elementwise arithmetic on what
     its own cells are read as. So a record has one code in each measured column, and every statistic of these columns
     has the sensitivity that it argues. Under label adjacency only the measured target may depend on the label: see
-    `label_leads_astray`.
+    `target_moves_a_feature`.
 Edge cases
     Values that break a constraint are no error: they are measured as the nearest that keeps it.
 """
@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.trusted.arrays import CodeArray, FloatArray
-from sfumato.trusted.constraints.computed import Computed, Looked
+from sfumato.trusted.constraints.computed import Computed, LookedUp
 from sfumato.trusted.constraints.definitions import Made, define
 from sfumato.trusted.constraints.gaps import Gap
 from sfumato.trusted.constraints.joints import Joint
@@ -37,6 +37,7 @@ from sfumato.trusted.constraints.rules import forbidden_combinations, joined_col
 from sfumato.trusted.constraints.totals import Parts, Share
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, Encoder, NumericCodec
 from sfumato.trusted.encoding.code_arrays import Limits
+from sfumato.trusted.identity import ByIdentity
 from sfumato.trusted.schema import Column, Schema
 from sfumato.trusted.schema.bounds import kind_of, least_gap, span_of, tightened, with_bounds
 from sfumato.trusted.schema.constraints import Function, Key, Place, Total
@@ -50,7 +51,7 @@ class Chance(Protocol):
         """Numbers between 0 and 1."""
 
 
-Followed = Computed | Looked
+Derived = Computed | LookedUp
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +128,14 @@ class Layout:
         return Gap(name, references, min(span_of(self.columns[other])[0] + least for other, least in references))
 
     @cached_property
-    def followed(self) -> Mapping[str, Followed]:
+    def derived(self) -> Mapping[str, Derived]:
         """The columns of the table that are computed, in an order in which they can be."""
-        found: dict[str, Followed] = {}
+        found: dict[str, Derived] = {}
         for one in self._all(Equation):
             found[one.column] = Computed(one, kind_of(self.schema[one.sources[0]]) == "datetime")
         for one in self._all(Function):
             if one.table is not None:
-                found[one.column] = Looked(
+                found[one.column] = LookedUp(
                     one.column, one.of, self._listed(one.column), self._listed(one.of), one.table
                 )
         order = TopologicalSorter({name: set(one.reads) for name, one in found.items()}).static_order()
@@ -155,7 +156,7 @@ class Layout:
         """Whether the measured columns are those of the table, with the same codes."""
         return (
             not self.made
-            and not self.followed
+            and not self.derived
             and all(column is self.schema[name] for name, column in self.columns.items())
         )
 
@@ -186,7 +187,7 @@ class Layout:
         given = {name: made for made, one in self.made.items() for name in one.gives}
         seen = set()
         for name, column in self.columns.items():
-            if name in self.followed:
+            if name in self.derived:
                 continue
             if name not in given:
                 yield name, column
@@ -195,7 +196,7 @@ class Layout:
                 yield made, define(made, self.made[made], self.columns)
 
     @property
-    def label_leads_astray(self) -> bool:
+    def target_moves_a_feature(self) -> bool:
         """Whether a measured column besides the target's depends on the target, so that a label moves a feature."""
         target = self.schema.target
         return any(target in one.reads and target not in one.gives for one in self.made.values())
@@ -248,9 +249,9 @@ class Layout:
                 found |= one.backward(batch.codes[name])
             else:
                 self._lead_back(one, drawn[name], numbers, found, rng)
-        for name, followed in self.followed.items():
-            if all(other in found for other in followed.reads):
-                self._follow(name, followed, numbers, found)
+        for name, derived in self.derived.items():
+            if all(other in found for other in derived.reads):
+                self._derive(name, derived, numbers, found)
         return pa.table({name: found[name] for name in self.schema.by_name if name in found})
 
     def _decode_one(self, batch: Batch, name: str, rng: Chance, limits: Mapping[str, Limits]) -> pa.Array:
@@ -280,8 +281,8 @@ class Layout:
             found[name] = write_numbers(self._ordered(name), values, least)
             numbers[name] = numbers_of(self._ordered(name), found[name])
 
-    def _follow(self, name: str, one: Followed, numbers: dict[str, FloatArray], found: dict[str, pa.Array]) -> None:
-        if isinstance(one, Looked):
+    def _derive(self, name: str, one: Derived, numbers: dict[str, FloatArray], found: dict[str, pa.Array]) -> None:
+        if isinstance(one, LookedUp):
             found[name] = one.look_up(found[one.of])
             return
         found[name] = write_numbers(self._ordered(name), one.compute(numbers))
@@ -322,24 +323,11 @@ def _without_constraints(schema: Schema, columns: list[tuple[str, Column]], targ
     )
 
 
-class _Object:
-    """A schema as a key that is found by its identity."""
-
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
-
-    def __hash__(self) -> int:
-        return id(self.schema)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Object) and self.schema is other.schema
-
-
 def layout_of(schema: Schema) -> Layout:
     """The layout of a schema."""
-    return _layout_of(_Object(schema))
+    return _layout_of(ByIdentity(schema))
 
 
 @lru_cache(maxsize=64)
-def _layout_of(key: _Object) -> Layout:
-    return Layout(key.schema)
+def _layout_of(key: ByIdentity[Schema]) -> Layout:
+    return Layout(key.value)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import NumericCodec
@@ -24,7 +25,7 @@ def numbers_of(codes: NumericCodec, array: pa.Array) -> FloatArray:
         return np.full(len(array), _of_nothing(codes, absent=True))
     if pa.types.is_dictionary(array.type):
         table = np.append(numbers_of(codes, array.dictionary), _of_nothing(codes, absent=True))
-        places = pa.compute.fill_null(pa.compute.cast(array.indices, pa.int64()), len(table) - 1)
+        places = pc.fill_null(pc.cast(array.indices, pa.int64()), len(table) - 1)
         numbers: FloatArray = table[places.to_numpy(zero_copy_only=False)]
         return numbers
     if pa.types.is_boolean(array.type):
@@ -34,7 +35,7 @@ def numbers_of(codes: NumericCodec, array: pa.Array) -> FloatArray:
     blank = np.isnan(values)
     if array.null_count:
         stored = array.storage if isinstance(array, pa.ExtensionArray) else array
-        blank |= pa.compute.is_null(stored).to_numpy(zero_copy_only=False)
+        blank |= pc.is_null(stored).to_numpy(zero_copy_only=False)
     if unread is not None:
         number = np.where(unread, _of_nothing(codes, absent=False), number)
         blank &= ~unread

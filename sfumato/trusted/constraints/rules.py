@@ -81,8 +81,8 @@ def _groups(sets: list[set[str]]) -> list[set[str]]:
 def _is_free(layout: "Layout", name: str) -> bool:
     """Whether a column is listed, and nothing but rules is known of it."""
     learnt = {other for pair in layout.functions for other in pair}
-    behind = {other for one in layout.followed.values() for other in one.reads}
-    known = name in learnt or name in layout.followed or name in behind or name == layout.schema.target
+    behind = {other for one in layout.derived.values() for other in one.reads}
+    known = name in learnt or name in layout.derived or name in behind or name == layout.schema.target
     return isinstance(layout.codes[name], CategoricalCodec) and not known
 
 
@@ -169,9 +169,9 @@ class _Sets(_Listed):
                 missing = np.arange(self._measured[made].size) == self._measured[made].missing
                 asked = missing if _asks_for_nulls(wanted) else ~missing
                 return Set(made, asked, asked)
-        return self._followed(name, wanted)
+        return self._derived(name, wanted)
 
-    def _followed(self, name: str, wanted: Any) -> Set:
+    def _derived(self, name: str, wanted: Any) -> Set:
         """The values of a column that follows from one measured column: what each code of that leads to."""
         source, codes = decided_by(self._layout, name, self._layout.codes[name])
         some, only = masks_of(self._layout.schema, name, wanted, self._layout.codes[name])
@@ -181,8 +181,8 @@ class _Sets(_Listed):
 def decided_by(layout: "Layout", name: str, codes: Codes) -> tuple[str, CodeArray]:
     """The measured column that alone decides a column of the table, and which of `codes` each of its codes leads to."""
     source = name
-    while source in layout.followed:
-        (source,) = layout.followed[source].reads
+    while source in layout.derived:
+        (source,) = layout.derived[source].reads
     made = next((made for made, one in layout.made.items() if source in one.gives), source)
     every = np.arange(layout.measured_codes[made].size, dtype=np.int32)
     values = layout.decode(Batch(len(every), {made: every}), _Middle(), {}).column(name)

@@ -18,6 +18,7 @@ from sfumato.trusted.encoding.code_arrays import Limits
 from sfumato.trusted.encoding.lists import CategoricalCodec
 from sfumato.trusted.encoding.scales import NumericCodec
 from sfumato.trusted.encoding.unknown import UnboundedCodec, UnlistedCodec
+from sfumato.trusted.identity import ByIdentity
 from sfumato.trusted.schema import BooleanColumn, CategoryColumn, Column, TextFormat, is_unknown
 
 
@@ -45,30 +46,17 @@ class Codes(Protocol):
         """How much of the column's range each code stands for; 1 for a single value."""
 
 
-class _Object:
-    """A column as a key that is found by its identity: to compare two long lists takes as long as to read them."""
-
-    def __init__(self, column: Column) -> None:
-        self.column = column
-
-    def __hash__(self) -> int:
-        return id(self.column)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Object) and self.column is other.column
-
-
 def codes_of(column: Column, text: TextFormat = TextFormat()) -> Codes:  # noqa: B008 - it is frozen
     """The codes that the schema gives a column, whose texts are written so.
 
     Columns that differ in their names alone share them.
     """
-    return _codes_of_object(_Object(column), text)
+    return _codes_of_object(ByIdentity(column), text)
 
 
 @lru_cache(maxsize=1_024)
-def _codes_of_object(key: _Object, text: TextFormat) -> Codes:
-    nameless = key.column.model_copy(update={"name": "any"})
+def _codes_of_object(key: ByIdentity[Column], text: TextFormat) -> Codes:
+    nameless = key.value.model_copy(update={"name": "any"})
     return _codes_like(nameless, repr(nameless), text)
 
 

@@ -22,7 +22,7 @@ from sfumato.fitting.mechanisms.tables.adaptation import adapt, adapt_again
 from sfumato.fitting.mechanisms.tables.averaging import average_fits
 from sfumato.fitting.mechanisms.tables.plan import TablesPlan, plan_tables
 from sfumato.fitting.mechanisms.tables.start import start_anywhere, start_in_boxes, target_in_boxes
-from sfumato.fitting.mechanisms.tables.triples import ask_on, told_more
+from sfumato.fitting.mechanisms.tables.triples import add_answers, measure_triples
 from sfumato.fitting.mechanisms.tables.tuning import TABLES_TUNING, Components
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.model import TableMixture
@@ -71,7 +71,7 @@ def release_tables(
         progress("measuring what three columns tell together, with noise")
         first = Fit(Components.components_first, Components.steps_first)
         expected = _mixture(plan, one_way, pairs, first, average=False)
-        pairs = told_more(pairs, one_way, ask_on(curator, plan, one_way, pairs, expected))
+        pairs = add_answers(pairs, one_way, measure_triples(curator, plan, one_way, pairs, expected))
     progress("fitting the model to the noisy counts")
     mixture = _mixture(plan, one_way, pairs, fit)
     progress("measuring corrections to the predictor of the target, with noise")
@@ -88,7 +88,7 @@ def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: F
     plan, one_way, pairs = measure_counts(record, plan)
     record.must_be_left(plan.mu_target_left)
     if plan.mu_triples and pairs is not None:
-        pairs = told_more(pairs, one_way, record.left)
+        pairs = add_answers(pairs, one_way, record.left)
     mixture = _mixture(plan, one_way, pairs, fit)
     return attach_labeller(mixture, plan, adapt_again(record.left, one_way, mixture, fit.prior))
 

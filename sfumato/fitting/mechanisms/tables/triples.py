@@ -132,7 +132,7 @@ def _counted_again(pairs: PairTables, answer: Measurement, asked: Cells) -> Pair
     return replace(pairs, tables=tables, sigma=sigma)
 
 
-def ask_on(
+def measure_triples(
     curator: CuratorLike, plan: TablesPlan, one_way: OneWays, pairs: PairTables, expected: TableMixture
 ) -> list[Measurement]:
     """Screen all threes, then count those that stand out, or the pairs once more."""
@@ -144,7 +144,7 @@ def ask_on(
     return [answer, curator.measure(asked, rest)]
 
 
-def told_more(pairs: PairTables, one_way: OneWays, answers: list[Measurement]) -> PairTables:
+def add_answers(pairs: PairTables, one_way: OneWays, answers: list[Measurement]) -> PairTables:
     """The tables with what was asked on: those of three columns, or the pairs as counted twice."""
     asked = answers[-1].statistic
     if not isinstance(asked, Cells):

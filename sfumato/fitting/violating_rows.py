@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.trusted.arrays import BoolArray, FloatArray
-from sfumato.trusted.constraints.computed import Computed, Looked
+from sfumato.trusted.constraints.computed import Computed, LookedUp
 from sfumato.trusted.constraints.layout import layout_of
 from sfumato.trusted.constraints.numbers import numbers_of, write_numbers
 from sfumato.trusted.encoding import Encoder, NumericCodec
@@ -28,16 +28,16 @@ from sfumato.trusted.schema.relations import Equation, Inequality, Limit, parse_
 _ROUNDING = 1e-9  # relative: what sums of floats lose
 
 
-def find_breaches(schema: Schema, table: pa.Table) -> dict[str, BoolArray]:
+def find_violating_rows(schema: Schema, table: pa.Table) -> dict[str, BoolArray]:
     """For each constraint that a record can break, by its text: whether each record of the table does.
 
     Constraints on columns that the table does not have are left out. A null keeps every relation. Values that are
     unreadable or out of bounds count as the schema reads them.
     """
-    return _Breaches(schema, table).find()
+    return _Violations(schema, table).find()
 
 
-class _Breaches:
+class _Violations:
     def __init__(self, schema: Schema, table: pa.Table) -> None:
         self._schema, self._codecs = schema, Encoder(schema).columns
         there = set(table.column_names)
@@ -84,7 +84,7 @@ class _Breaches:
         return broken
 
     def _equation(self, one: Equation) -> BoolArray:
-        computed = layout_of(self._schema).followed[one.column]
+        computed = layout_of(self._schema).derived[one.column]
         assert isinstance(computed, Computed)  # noqa: S101 - equations are
         right = computed.compute({name: self._number(name) for name in one.sources})
         codes = self._codecs[one.column]
@@ -96,8 +96,8 @@ class _Breaches:
 
     def _function(self, one: Function) -> BoolArray:
         child, parent = (self._codecs[name].encode(self._table[name]) for name in (one.column, one.of))
-        looked = layout_of(self._schema).followed.get(one.column)
-        if isinstance(looked, Looked):
+        looked = layout_of(self._schema).derived.get(one.column)
+        if isinstance(looked, LookedUp):
             unlike: BoolArray = child != looked.codes()[parent]
             return unlike
         size = self._codecs[one.column].size  # learnt: the likeliest child of each parent
