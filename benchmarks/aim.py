@@ -23,9 +23,9 @@ from experiments.tables import learner, raw, split
 from experiments.tasks import Task, adult
 
 import sfumato
-from sfumato.evaluate.fidelity import fidelity
-from sfumato.evaluate.learners import design, score
-from sfumato.evaluate.records import read_all, values_of
+from sfumato.evaluation.fidelity import fidelity
+from sfumato.evaluation.learners import design, score
+from sfumato.evaluation.records import read_all, values_of
 
 HOME = Path(__file__).parents[1] / ".venv-aim"
 NEEDS = ["dpmm==0.1.9", "pyarrow<20"]

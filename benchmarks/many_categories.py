@@ -27,9 +27,9 @@ from scipy.stats import norm
 
 import sfumato
 from benchmarks import many_categories_data as data
-from sfumato.evaluate.checking import check_table
-from sfumato.evaluate.distances import total_variation
-from sfumato.report.public import public_report
+from sfumato.evaluation.checking import check_table
+from sfumato.evaluation.distances import total_variation
+from sfumato.reports.public import public_report
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.statistics import Cells
 

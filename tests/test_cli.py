@@ -15,7 +15,7 @@ import sfumato
 from sfumato.cli.app import app
 from sfumato.trusted import session
 from sfumato.trusted.curator import Curator
-from tests.audit.mixtures import table as two_kinds
+from tests.auditing.mixtures import table as two_kinds
 from tests.conftest import MIXED, in_pandas, make_table
 
 COMMANDS = (

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato.artefact import verify as checks
 from sfumato.artefact.verify import verify
-from sfumato.audit.transcript import mu_between
+from sfumato.auditing.transcript import mu_between
 from sfumato.errors import BudgetError, BudgetExceededError, BundleError, DataError, SchemaError
 from sfumato.fitting.completion.bounds import _round, _round_days, estimate_bounds
 from sfumato.fitting.completion.plan import delta_of_lists, plan_completion

@@ -9,14 +9,14 @@ import pytest
 
 import sfumato
 from sfumato.artefact.verify import verify
-from sfumato.evaluate.evaluation import evaluate
+from sfumato.evaluation.evaluation import evaluate
 
 MODULES = {
     "sfumato.api": 1,
     "sfumato.artefact.bundle": 1,
     "sfumato.artefact.release": 15,
     "sfumato.artefact.verify": 1,
-    "sfumato.evaluate.evaluation": 1,
+    "sfumato.evaluation.evaluation": 1,
     "sfumato.trusted.budget": 1,
     "sfumato.trusted.ledger": 1,
     "sfumato.trusted.schema.schema": 3,

@@ -134,7 +134,7 @@ def test_a_release_tells_nothing_of_a_row(schema, tmp_path, capfd, recwarn):
         tokened(), schema, epsilon=1.0, ledger=tmp_path / "l.sqlite", progress=stages.append, types="declared"
     )
     release.save(bundle)
-    from sfumato.report.public import public_report
+    from sfumato.reports.public import public_report
 
     output = capfd.readouterr()
     everything = [

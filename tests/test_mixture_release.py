@@ -14,7 +14,7 @@ import sfumato
 from sfumato.artefact.verify import verify
 from sfumato.errors import BudgetError, RequestError, SchemaError
 from sfumato.fitting.models.gaussian_mixture.model import ACTIONS
-from sfumato.report.public import public_report
+from sfumato.reports.public import public_report
 from tests.conftest import in_pandas
 from tests.parameters import mostly_slow
 

@@ -9,9 +9,9 @@ import pytest
 import sfumato
 from sfumato.artefact.verify import verify
 from sfumato.errors import RequestError
-from sfumato.evaluate import evaluate
-from sfumato.report.private import private_report
-from sfumato.report.public import public_report
+from sfumato.evaluation import evaluate
+from sfumato.reports.private import private_report
+from sfumato.reports.public import public_report
 from tests.parameters import mostly_slow
 
 ROWS = 3_000

@@ -9,9 +9,9 @@ import pytest
 
 import sfumato
 from sfumato.artefact.verify import verify
-from sfumato.audit.transcript import mu_between
+from sfumato.auditing.transcript import mu_between
 from sfumato.errors import BudgetError, RequestError
-from sfumato.report.public import public_report
+from sfumato.reports.public import public_report
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.curator import Curator

@@ -20,10 +20,10 @@ import sfumato
 from experiments.tables import learner, split
 from experiments.tasks import Task, adult
 from sfumato.artefact.frames import decode
-from sfumato.evaluate.fidelity import fidelity
-from sfumato.evaluate.learners import design, score
-from sfumato.evaluate.raw_values import RawReader
-from sfumato.evaluate.records import read_all, values_of
+from sfumato.evaluation.fidelity import fidelity
+from sfumato.evaluation.learners import design, score
+from sfumato.evaluation.raw_values import RawReader
+from sfumato.evaluation.records import read_all, values_of
 from sfumato.trusted.encoding import CategoricalCodec, Encoder
 
 RESULTS = Path(__file__).with_suffix(".json")

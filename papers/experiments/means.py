@@ -23,7 +23,7 @@ from rich.progress import track
 import sfumato
 from experiments.tasks import TASKS, Task
 from sfumato.artefact.release import Summary
-from sfumato.evaluate.records import read_all, values_of
+from sfumato.evaluation.records import read_all, values_of
 from sfumato.trusted.arrays import BoolArray, FloatArray
 from sfumato.trusted.encoding import CategoricalCodec, Encoder, NumericCodec
 

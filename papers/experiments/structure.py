@@ -37,8 +37,8 @@ from experiments.structure_census import AREA, COUNTY, DENSITY, DEVELOPMENT, by_
 from experiments.structure_data import LABELLED, TARGET, Table, stays, zips
 from experiments.structure_measures import broken, cells_of, pair_apart, score, score_by, share_broken
 from experiments.tasks import TASKS
-from sfumato.evaluate.learners import design, learners
-from sfumato.evaluate.records import read_all, values_of
+from sfumato.evaluation.learners import design, learners
+from sfumato.evaluation.records import read_all, values_of
 
 RESULTS = Path(__file__).with_suffix(".json")
 HELD_OUT = "held out"

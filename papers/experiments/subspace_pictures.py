@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.artefact.release import Release
-from sfumato.report.images import image_grids, png, sheet_of
+from sfumato.reports.images import image_grids, png, sheet_of
 
 
 def write_grid(release: Release, path: Path) -> None:

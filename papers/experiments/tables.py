@@ -27,10 +27,10 @@ from rich.progress import track
 
 import sfumato
 from experiments.tasks import TASKS, Task
-from sfumato.evaluate.fidelity import fidelity
-from sfumato.evaluate.learners import Learner, design, learners, score, weigh_classes
-from sfumato.evaluate.raw_values import RawColumn, RawTable
-from sfumato.evaluate.records import read_all, values_of
+from sfumato.evaluation.fidelity import fidelity
+from sfumato.evaluation.learners import Learner, design, learners, score, weigh_classes
+from sfumato.evaluation.raw_values import RawColumn, RawTable
+from sfumato.evaluation.records import read_all, values_of
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import CategoricalCodec, Encoder
 

@@ -28,9 +28,9 @@ from scipy.stats import ks_2samp, wasserstein_distance
 import sfumato
 from experiments.tables import learner, raw, split
 from experiments.tasks import TASKS, Task
-from sfumato.evaluate.fidelity import fidelity
-from sfumato.evaluate.learners import design, score
-from sfumato.evaluate.records import read_all, values_of
+from sfumato.evaluation.fidelity import fidelity
+from sfumato.evaluation.learners import design, score
+from sfumato.evaluation.records import read_all, values_of
 from sfumato.fitting.mechanisms.counts.plan import Tuning
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import CategoricalCodec, Encoder, NumericCodec

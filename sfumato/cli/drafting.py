@@ -14,7 +14,7 @@ import yaml
 
 from sfumato.cli.codebook import NOTHING_SAID, Entry
 from sfumato.cli.identifying import is_free_text, is_id
-from sfumato.evaluate.file_formats import format_of_header, keys_of
+from sfumato.evaluation.file_formats import format_of_header, keys_of
 from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.schema import TextFormat
 from sfumato.trusted.sources import databases, excel_files

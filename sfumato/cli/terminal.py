@@ -17,8 +17,8 @@ from sfumato.errors import BudgetExceededError, SfumatoError
 if TYPE_CHECKING:
     from sfumato.artefact.release import Release
     from sfumato.artefact.verify import Check
-    from sfumato.evaluate import Evaluation
-    from sfumato.evaluate.checking import ColumnCheck
+    from sfumato.evaluation import Evaluation
+    from sfumato.evaluation.checking import ColumnCheck
     from sfumato.trusted.ledger import Ledger
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -150,7 +150,7 @@ def print_column_checks(found: "Sequence[ColumnCheck]") -> None:
 
 def print_evaluation(result: "Evaluation") -> None:
     """The custodian's comparison: learners, marginals, and the sub-groups that lose most."""
-    from sfumato.evaluate.evaluation import COMPARED_NOTE, LEARNERS_NOTE, NOTICE
+    from sfumato.evaluation.evaluation import COMPARED_NOTE, LEARNERS_NOTE, NOTICE
 
     say(NOTICE, "bold red")
     for name, remark in result.remarks.items():

@@ -25,7 +25,7 @@ from sfumato.archive import members as bundle
 from sfumato.artefact import bundle as layout
 from sfumato.artefact import verify as verification
 from sfumato.errors import SfumatoError
-from sfumato.report.public import public_report
+from sfumato.reports.public import public_report
 from tests.mechanisms.every import every_case
 
 MEMORY = 6 << 30

@@ -9,7 +9,7 @@ import torch
 from sfumato.errors import RequestError
 from sfumato.fitting.generators import GENERATORS, LATENT, train, training
 from sfumato.fitting.generators.factory import draw_records
-from sfumato.report.training_curve import Curve
+from sfumato.reports.training_curve import Curve
 from tests.generators.making import SIZES, evidence
 from tests.parameters import mostly_slow
 

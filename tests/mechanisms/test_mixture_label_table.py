@@ -21,7 +21,7 @@ from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 from sfumato.trusted.noise import SeededNoise
 from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.sources import open_source
-from tests.audit.mixtures import LABELLED, PUBLIC_FEATURES, table
+from tests.auditing.mixtures import LABELLED, PUBLIC_FEATURES, table
 
 ROWS = table(rows=900)
 FOLLOWS = "model follows from the measurements"

@@ -24,7 +24,7 @@ from sfumato.trusted.encoding import Batch
 from sfumato.trusted.encoding.codes import codes_of
 from sfumato.trusted.feature_maps import Boxes, Whitening
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
-from tests.audit.mixtures import unlabelled
+from tests.auditing.mixtures import unlabelled
 
 BOXES = Boxes(Whitening.of(np.eye(2), np.full(2, 0.5)), 2, 24, 3.0)
 SIDE = 6.0 / 24

@@ -9,10 +9,10 @@ import pytest
 
 import sfumato
 from sfumato.artefact.verify import Outcome, verify
-from sfumato.audit.gdp import answers, mu_lower_bound
-from sfumato.audit.transcript import mu_between
+from sfumato.auditing.gdp import answers, mu_lower_bound
+from sfumato.auditing.transcript import mu_between
 from sfumato.errors import RequestError
-from sfumato.evaluate.records import read_all
+from sfumato.evaluation.records import read_all
 from sfumato.fitting.mechanisms.slices.plan import plan_slices
 from sfumato.fitting.retraining import fit as fitting
 from sfumato.trusted.adjacency import Adjacency
@@ -23,7 +23,7 @@ from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.statistics import Slices
-from tests.audit.test_transcript import NEIGHBOURS, SCHEMA, whole
+from tests.auditing.test_transcript import NEIGHBOURS, SCHEMA, whole
 from tests.conftest import MIXED, make_table
 from tests.mechanisms.every import every_case, short_training
 

@@ -8,7 +8,7 @@ import pytest
 
 import sfumato
 from sfumato.artefact.verify import verify
-from sfumato.audit.transcript import mu_between
+from sfumato.auditing.transcript import mu_between
 from sfumato.errors import BudgetError, SchemaError
 from sfumato.fitting.mechanisms.subspace.plan import is_wide, plan_subspace
 from sfumato.trusted.adjacency import Adjacency

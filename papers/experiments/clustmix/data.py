@@ -12,7 +12,7 @@ import pandas as pd
 
 from experiments import subspace_data, tasks
 from experiments.clustmix.rows import Rows
-from sfumato.evaluate.records import read_all, values_of
+from sfumato.evaluation.records import read_all, values_of
 from sfumato.trusted.encoding import CategoricalCodec, Encoder, NumericCodec
 
 

@@ -8,7 +8,7 @@ from sfumato_papers.clustmix import PublishedPoints, Setting, searched
 from experiments.clustmix.learning import score, told
 from experiments.clustmix.methods import MNIST_DELTA
 from experiments.clustmix.rows import Rows
-from sfumato.report.images import png, sheet_of
+from sfumato.reports.images import png, sheet_of
 from sfumato.trusted.arrays import FloatArray, IntArray
 
 EPSILONS = (1.0, 0.2)

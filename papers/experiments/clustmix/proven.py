@@ -12,8 +12,8 @@ from experiments.clustmix.data import WIDE, rows_of, task, wide
 from experiments.clustmix.learning import score, told
 from experiments.clustmix.methods import EPSILON, delta_of
 from experiments.tables import split as split_task
-from sfumato.evaluate.learners import design
-from sfumato.evaluate.records import read_all, values_of
+from sfumato.evaluation.learners import design
+from sfumato.evaluation.records import read_all, values_of
 
 ROWS = 20_000  # drawn from releases of wide tables: any number can be
 ADJACENCY = "replace"  # what ClustMix and most rivals claim to protect: one replaced record

@@ -10,7 +10,7 @@ from experiments.liu.changes import CHANGES_SEED, SYNTHETIC_SEED, relabelled, so
 from experiments.liu.data import iris, synthetic
 from experiments.mixture_data import DELTA, Records
 from experiments.truth_page import Figures, Finding, Section, Table, hundred, number, span, yes
-from sfumato.audit.transcript import mu_between
+from sfumato.auditing.transcript import mu_between
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.sources import open_source
 

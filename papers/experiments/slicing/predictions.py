@@ -47,7 +47,7 @@ def _areas(name: str, epsilon: float, seed: int, mechanism: str) -> dict[str, fl
     from experiments.slicing.methods import DELTA
     from experiments.slicing.tasks import task
     from experiments.tables import split
-    from sfumato.evaluate.records import read_all
+    from sfumato.evaluation.records import read_all
 
     one = task(name)
     target = str(one.schema.target)

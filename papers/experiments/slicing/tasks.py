@@ -25,7 +25,7 @@ from experiments import tasks
 from experiments.slicing.acs import RULES, TARGET, applied, schema_of, worded
 from experiments.slicing.metrics import Coded
 from experiments.slicing.rows import Rows
-from sfumato.evaluate.records import read_all, values_of
+from sfumato.evaluation.records import read_all, values_of
 from sfumato.trusted.encoding import CategoricalCodec, Encoder, NumericCodec
 
 MOST_ROWS = 53_333  # three quarters are 40,000

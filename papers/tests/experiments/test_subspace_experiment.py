@@ -21,7 +21,7 @@ from experiments.subspace_pictures import write_filled, write_grid
 
 import sfumato
 from sfumato.fitting.mechanisms.subspace.plan import is_wide
-from sfumato.report.images import png
+from sfumato.reports.images import png
 
 DATA = Path(os.environ.get("SFUMATO_DATA", Path(__file__).parents[4] / "shared" / "data"))
 

@@ -6,7 +6,7 @@ from experiments.means import compare, conditions, payments, summarise
 from experiments.tasks import Task
 from experiments.values import CHAIN, level_of_numbers, unit_of
 
-from sfumato.evaluate.records import read_all, values_of
+from sfumato.evaluation.records import read_all, values_of
 from sfumato.trusted.encoding.decimals import size_of
 
 

@@ -1,0 +1,184 @@
+"""Commands that meet the private table: demo, release, check, evaluate."""
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import (
+    Bundle,
+    Data,
+    DatabaseQuery,
+    DatabaseTable,
+    Engine,
+    LedgerFile,
+    database_or_path,
+    open_data,
+    open_ledger,
+)
+from sfumato.cli.receiver_commands import report, sample
+from sfumato.cli.terminal import (
+    print_accounts,
+    print_column_checks,
+    print_evaluation,
+    print_statement,
+    report_errors,
+    say,
+    working,
+)
+from sfumato.errors import OutputError, RequestError
+from sfumato.trusted.adjacency import Adjacency
+
+
+@report_errors
+def demo(out: Annotated[Path, typer.Option(help="the folder to write to")] = Path("sfumato-demo")) -> None:
+    """Run release, sample and report on an embedded table of invented hospital stays.
+
+    Example: `sfumato demo --out tour`
+    """
+    from sfumato.demo import SCHEMA, TABLE
+
+    bundle, table, page = out / "clinic.sfumato", out / "synthetic.csv", out / "report.html"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for made_before in (bundle, table, page):
+            made_before.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"{out} cannot be used ({error.strerror}); choose another folder") from None
+    release(str(TABLE), schema=SCHEMA, epsilon=1.0, ledger=out / "ledger.sqlite", out=bundle)
+    sample(bundle, out=table)
+    report(bundle, out=page)
+
+
+@report_errors
+def release(
+    data: Data,
+    schema: Annotated[
+        Path, typer.Option(help="the YAML file that describes the table in public terms", show_default=False)
+    ],
+    epsilon: Annotated[float, typer.Option(help="total privacy budget epsilon of this release", show_default=False)],
+    out: Annotated[Path, typer.Option(help="the bundle to write", show_default=False)],
+    delta: Annotated[float, typer.Option(help="additive failure probability delta")] = 1e-6,
+    mechanism: Annotated[str, typer.Option(help="auto, tables, mixture, subspace or slices")] = "auto",
+    adjacency: Annotated[Adjacency, typer.Option(help="what counts as one change of the table")] = Adjacency.ADD_REMOVE,
+    components: Annotated[
+        int | None,
+        typer.Option(help="Gaussians of a mixture without a category as target; default: chosen from the noisy counts"),
+    ] = None,
+    table: DatabaseTable = None,
+    query: DatabaseQuery = None,
+    engine: Annotated[Engine, typer.Option(help="where sums are taken; spark also takes the name of its table")] = (
+        Engine.LOCAL
+    ),
+    ledger: LedgerFile = None,
+    seed: Annotated[int | None, typer.Option(help="for tests and studies: marks the release as not private")] = None,
+) -> None:
+    """Release the distribution of a private table as a bundle.
+
+    Example: `sfumato release stays.parquet --schema stays.yaml --epsilon 1 --out stays.sfumato`
+
+    From a database: `sfumato release postgresql://dbhost/clinic --table stays --schema stays.yaml ...`; the password
+    comes from `PGPASSWORD` or `~/.pgpass`. On a cluster: `PYSPARK_SUBMIT_ARGS="--master yarn pyspark-shell" sfumato
+    release s3a://bucket/stays --engine spark ...`
+    """
+    from sfumato import api
+    from sfumato.archive.whole_files import whole_file
+    from sfumato.artefact.bundle import room_for
+    from sfumato.trusted.reservation import spent_note
+    from sfumato.trusted.schema import Schema
+
+    book, known, released = open_ledger(ledger), Schema.load(schema), None
+    try:
+        with working("opening the table ...") as progress, whole_file(out, room_for(known)) as file:
+            released = api.release(
+                open_data(data, known, table, query, engine),
+                known,
+                epsilon=epsilon,
+                delta=delta,
+                mechanism=mechanism,
+                adjacency=adjacency,
+                components=components,
+                ledger=book,
+                seed=seed,
+                progress=progress,
+            )
+            released.write(file)
+    except BaseException as error:
+        if released:  # it was made and counted, and could not be written
+            error.add_note(spent_note(book, known.name, released.statement.budget))
+        raise
+    say(f"{out} holds the release.\n")
+    print_statement(released)
+    print_accounts(book, released.schema.name)
+
+
+@report_errors
+def evaluate(
+    bundle: Bundle,
+    real: Annotated[Path, typer.Option(help="the table that was released", show_default=False)],
+    test: Annotated[Path, typer.Option(help="rows of the same kind that were held out", show_default=False)],
+    out: Annotated[Path, typer.Option(help="the HTML file to write; a JSON file goes beside it", show_default=False)],
+    rows: Annotated[
+        int | None,
+        typer.Option("-n", "--rows", help="synthetic rows; by default the noisy number of records"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="of the synthetic rows")] = 0,
+) -> None:
+    """Compare a release with private records: learners, marginals, sub-groups. For the custodian alone.
+
+    Example: `sfumato evaluate stays.sfumato --real stays.parquet --test kept.parquet --out private.html`
+    """
+    from sfumato.archive.whole_files import whole_file
+    from sfumato.artefact.bundle import open_release
+    from sfumato.evaluation.evaluation import NOTICE
+    from sfumato.evaluation.evaluation import evaluate as compare
+    from sfumato.reports.private import private_report
+
+    if out.suffix == ".json":
+        raise RequestError(f"{out} must be the name of the page; the JSON file goes beside it")
+    released = open_release(bundle)
+    # the files are claimed first: nothing is computed that cannot be written
+    with whole_file(out) as file, whole_file(out.with_suffix(".json")) as numbers:
+        with working("opening the bundle ...") as progress:
+            result = compare(released, real, test, rows=rows, seed=seed, progress=progress)
+        file.write(private_report(result, released).encode())
+        numbers.write(json.dumps(result.to_dict(), indent=1).encode())
+    print_evaluation(result)
+    say(f"\n{out} and {out.with_suffix('.json')} hold the evaluation: {NOTICE}.")
+
+
+@report_errors
+def check(
+    data: Data,
+    schema: Annotated[Path, typer.Option(help="the YAML file to check the table against", show_default=False)],
+    out: Annotated[Path | None, typer.Option(help="a JSON file to write; it is private")] = None,
+    table: DatabaseTable = None,
+    query: DatabaseQuery = None,
+) -> None:
+    """Look at a private table before it is released: what would be clamped, unlisted or unreadable. Spends nothing.
+
+    Also tells what would be rounded to the schema's step, and which columns are neither described nor left out.
+
+    Example: `sfumato check stays.csv --schema stays.yaml`
+    """
+    from sfumato.archive.whole_files import whole_file
+    from sfumato.evaluation.checking import ADVICE, NOTICE, check_table
+    from sfumato.evaluation.file_formats import check_encoding, check_separator
+    from sfumato.evaluation.unreleased import unreleased_columns
+    from sfumato.trusted.schema import Schema
+
+    known, private = Schema.load(schema), database_or_path(data, table, query)
+    for hint in filter(None, (check_encoding(private, known.text), check_separator(private, known.text))):
+        say(hint, "yellow")
+    with whole_file(out) if out else nullcontext() as file:
+        with working("reading the private table ..."):
+            found, unsaid = check_table(private, known), unreleased_columns(private, known)
+        if file:
+            content = {"notice": NOTICE, "columns": [one.to_dict() for one in found], **unsaid._asdict()}
+            file.write(json.dumps(content, indent=1).encode())
+    print_column_checks(found)
+    for hint in unsaid.hints():
+        say(hint, "yellow")
+    say(f"\nThis was {NOTICE}. {ADVICE}")

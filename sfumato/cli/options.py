@@ -1,0 +1,72 @@
+"""Options and arguments that several commands share, and how they are opened."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.errors import RequestError
+
+if TYPE_CHECKING:
+    from sfumato.trusted.ledger import Ledger
+    from sfumato.trusted.schema import Schema
+
+
+class Engine(StrEnum):
+    """Where the sums of a release are taken."""
+
+    LOCAL = "local"
+    SPARK = "spark"
+
+
+Bundle = Annotated[Path, typer.Argument(help="a bundle, such as B.sfumato", show_default=False)]
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="a Parquet or CSV file (also .gz or .zip), a folder of them, .xlsx, .npz or .npy; an address such as "
+        "s3://bucket/folder; a database (.duckdb, .sqlite, postgresql://host/name)",
+        show_default=False,
+    ),
+]
+DatabaseTable = Annotated[str | None, typer.Option("--table", help="of a database: the table")]
+DatabaseQuery = Annotated[Path | None, typer.Option("--query", help="of a database: a file with one select")]
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option("--ledger", help="the ledger's file; by default $SFUMATO_LEDGER or the user's data folder"),
+]
+
+
+def open_data(data: str, schema: "Schema", table: str | None, query: Path | None, engine: Engine) -> Any:
+    """What the words of a command line name: a path, a database, or a frame of Spark."""
+    if engine == Engine.SPARK:
+        from sfumato.trusted.sources.spark_files import open_frame
+
+        if table or query:
+            raise RequestError("--table and --query are for databases; with --engine spark name the table as DATA")
+        return open_frame(data, schema)
+    return database_or_path(data, table, query)
+
+
+def database_or_path(data: str, table: str | None, query: Path | None) -> Any:
+    """A path as it is, or a table or query of a database."""
+    from sfumato.trusted.sources.databases import Database, is_database
+
+    if not is_database(data):
+        if table or query:
+            raise RequestError("--table and --query are for databases; leave them out for files")
+        return data
+    try:
+        text = query.read_text(encoding="utf-8") if query else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise RequestError(
+            f"{query} cannot be read ({type(error).__name__}); name a file with one select, in UTF-8"
+        ) from None
+    return Database(data, table=table, query=text)
+
+
+def open_ledger(path: Path | None) -> "Ledger":
+    """The ledger in a file; by default the user's."""
+    from sfumato.trusted.ledger import Ledger, default_path
+
+    return Ledger(path or default_path())

@@ -1,0 +1,161 @@
+"""Commands that need a bundle and nothing else: sample, retrain, inspect, verify, report."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import Bundle
+from sfumato.cli.terminal import bar, fail, print_check, print_statement, report_errors, say
+
+
+@report_errors
+def sample(
+    bundle: Bundle,
+    out: Annotated[Path, typer.Option(help="the table to write: .parquet or .csv", show_default=False)],
+    rows: Annotated[
+        int | None, typer.Option("-n", "--rows", help="how many; by default the noisy number of records")
+    ] = None,
+    given: Annotated[str | None, typer.Option(help="a condition, such as `age=40..60,sex=F|M,ward=`")] = None,
+    seed: Annotated[int | None, typer.Option(help="makes the sample repeatable; it does no harm to privacy")] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="add columns with the predicted probabilities of the target")
+    ] = False,
+    estimate: Annotated[
+        str | None,
+        typer.Option(help="of a Gaussian mixture: mixture, wide (covers uncertainty), detailed (tails)"),
+    ] = None,
+) -> None:
+    """Draw a synthetic table from a bundle. More rows train better learners and are no less private.
+
+    Example: `sfumato sample stays.sfumato -n 10000 --given "age=40..60" --out some.parquet`
+    """
+    from sfumato.artefact.bundle import open_release
+    from sfumato.cli import table_files
+    from sfumato.fitting import conditions
+
+    released = open_release(bundle)
+    released = released.estimate(estimate) if estimate else released
+    wanted = conditions.parse_given(given) if given else None
+    total = released.size if rows is None else rows
+    with bar() as progress:
+        task = progress.add_task("drawing rows", total=total)
+        tables = released.sample_tables(total, given=wanted, seed=seed, probabilities=probabilities)
+        table_files.write(tables, released, out, lambda done: progress.advance(task, done))
+    say(f"{out} holds {total:,} synthetic rows.")
+
+
+@report_errors
+def retrain(
+    bundle: Bundle,
+    out: Annotated[Path, typer.Option(help="the bundle to write", show_default=False)],
+    generator: Annotated[str, typer.Option(help="mlp, residual, or convolutional for images")] = "mlp",
+    epochs: Annotated[int, typer.Option(help="maximum number; training may stop early after half of them")] = 1_000,
+    seed: Annotated[int, typer.Option(help="the same seed, the same model")] = 0,
+    device: Annotated[str, typer.Option(help="cpu, or cuda where there is one")] = "cpu",
+    curve: Annotated[Path | None, typer.Option(help="a picture of the loss to write: .svg")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="a checkpoint file, from which interrupted training resumes")
+    ] = None,
+) -> None:
+    """Train a generator on what a bundle holds. It costs nothing: any number of times, of any kind.
+
+    Example: `sfumato retrain stays.sfumato --generator residual --epochs 2000 --curve loss.svg --out again.sfumato`
+    """
+    from sfumato.archive.whole_files import whole_file
+    from sfumato.artefact.bundle import open_release
+    from sfumato.fitting.generators import Epoch
+    from sfumato.reports.training_curve import Curve
+
+    released, drawn = open_release(bundle), Curve()
+    with (
+        whole_file(out) as file,
+        whole_file(curve) if curve else nullcontext() as sheet,
+        bar() as progress,
+    ):
+        task = progress.add_task("training", total=epochs)
+
+        def show(epoch: Epoch) -> None:
+            drawn(epoch)
+            progress.update(task, completed=epoch.number, description=f"training, loss {epoch.loss:,.1f}")
+
+        released.retrain(generator, epochs, seed, progress=show, checkpoint=checkpoint, device=device).write(file)
+        if sheet:
+            sheet.write(str(drawn.svg()).encode())
+    stopped = drawn.epochs[-1].number if drawn.epochs else epochs
+    say(f"{out} holds a generator ({generator}) after {stopped:,} epochs. The ledger is as it was: nothing was spent.")
+
+
+@report_errors
+def inspect(bundle: Bundle) -> None:
+    """Show the statement, the schema and each measurement of a bundle.
+
+    Example: `sfumato inspect stays.sfumato`
+    """
+    from sfumato.artefact.bundle import open_release
+
+    released = open_release(bundle)
+    print_statement(released)
+    say("\nschema", "bold")
+    say(released.schema.to_yaml())
+    say("not protected", "bold")
+    for line in released.statement.not_protected:
+        say(f"  {line}")
+
+
+@report_errors
+def verify(
+    bundle: Bundle,
+    features: Annotated[
+        Path | None, typer.Option(help="the public features, where a release was fitted with them: Parquet or CSV")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="the custodian's ledger: was this statement written down in it?")
+    ] = None,
+) -> None:
+    """Recompute hashes, format and the whole claim of a bundle from the bundle alone.
+
+    Exit code 0 says that everything was checked and holds, 2 that something does not hold, 4 that nothing was found
+    wrong but something could not be checked.
+
+    Example: `sfumato verify stays.sfumato --ledger ledger.sqlite`
+    """
+    from sfumato.artefact.bundle import open_release
+    from sfumato.artefact.verify import Check, Outcome
+    from sfumato.artefact.verify import verify as recompute
+    from sfumato.cli import table_files
+    from sfumato.trusted.ledger import Ledger
+
+    released = open_release(bundle)
+    print_check(Check.of("every byte as it was written", holds=True, detail="hashes agree"))
+    checks = recompute(
+        released,
+        None if features is None else table_files.read(features, released.schema),
+        None if ledger is None else Ledger(ledger),
+    )
+    for check in checks:
+        print_check(check)
+    found = {outcome: [one.what for one in checks if one.outcome == outcome] for outcome in Outcome}
+    if failed := found[Outcome.FAILS]:
+        fail(f"{bundle} does not keep its claim: {', '.join(failed)}", 2)
+    if unchecked := found[Outcome.UNCHECKED]:
+        fail(f"{bundle} is not verified; this could not be checked: {', '.join(unchecked)}", 4)
+
+
+@report_errors
+def report(
+    bundle: Bundle, out: Annotated[Path, typer.Option(help="the HTML file to write", show_default=False)]
+) -> None:
+    """Write the public report of a bundle: one page, made from the release alone.
+
+    Example: `sfumato report stays.sfumato --out stays.html`
+    """
+    from sfumato.archive.whole_files import whole_file
+    from sfumato.artefact.bundle import open_release
+    from sfumato.reports.public import public_report
+
+    page = public_report(open_release(bundle))
+    with whole_file(out) as file:
+        file.write(page.encode())
+    say(f"{out} holds the public report.")

@@ -1,0 +1,71 @@
+"""Draft and check the public description of a table."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import Data, DatabaseQuery, DatabaseTable, database_or_path
+from sfumato.cli.terminal import report_errors, say
+
+schema_app = typer.Typer(no_args_is_help=True, help="Draft and check the public description of a table.")
+
+
+@schema_app.command("init")
+@report_errors
+def schema_init(
+    data: Data,
+    table: DatabaseTable = None,
+    query: DatabaseQuery = None,
+    codebook: Annotated[
+        Path | None,
+        typer.Option(
+            help="a CSV file that says what columns mean: name, type, values (a|b), bounds (0..99), and if you like "
+            "missing (yes/no), decimals, step, label. It counts as public"
+        ),
+    ] = None,
+) -> None:
+    """Draft a schema from the header alone, to be completed by hand or from a code book.
+
+    No row is read. What the code book describes is complete; of other columns the draft knows the name and the type
+    that a Parquet file or a database declares, and says FILL for the rest. Columns that are called like ids or free
+    text are left out.
+
+    Example: `sfumato schema init stays.parquet > stays.yaml`
+
+    From a database: `sfumato schema init clinic.duckdb --table stays > stays.yaml`
+
+    With a code book: `sfumato schema init stays.csv --codebook book.csv > stays.yaml`. Lines of book.csv:
+
+    - `name,type,values,bounds,missing`
+
+    - `age,integer,,0..110,`
+
+    - `ward,category,surgery|maternity|other,,yes`
+    """
+    from sfumato.cli.codebook import read_codebook
+    from sfumato.cli.drafting import draft_schema
+
+    book = read_codebook(codebook) if codebook else {}
+    draft = draft_schema(database_or_path(data, table, query), book)
+    typer.echo(draft.text, nl=False)
+    if draft.absent:
+        typer.echo(f"{codebook} also describes {', '.join(draft.absent)}, which {data} does not have", err=True)
+
+
+@schema_app.command("check")
+@report_errors
+def schema_check(file: Annotated[Path, typer.Argument(help="the YAML file", show_default=False)]) -> None:
+    """Check a schema file: every error names line, key and cure.
+
+    Example: `sfumato schema check stays.yaml`
+    """
+    from sfumato.planning.feasibility import refuse_what_cannot_be_planned
+    from sfumato.trusted.schema import Schema
+
+    schema = Schema.load(file)
+    refuse_what_cannot_be_planned(schema, str(file))
+    target = f", target {schema.target}" if schema.target else ", no target"
+    unit = f", at most {schema.unit.records} records of each {schema.unit.column}" if schema.unit else ""
+    ties = f", {len(schema.constraints)} constraints" if schema.constraints else ""
+    say(f"{file} is valid: dataset {schema.name}, {len(schema.by_name)} columns{target}{unit}{ties}.")

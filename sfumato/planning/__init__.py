@@ -1,0 +1,1 @@
+"""What a release would be worth and what it would cost, before it is made: from public knowledge alone."""

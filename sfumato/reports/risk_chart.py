@@ -1,0 +1,28 @@
+"""The picture of what an attacker gains: participants found against false alarms."""
+
+from markupsafe import Markup
+
+from sfumato.artefact.risk import Risk
+from sfumato.reports import svg
+from sfumato.reports.axes import Axes, Axis
+
+_SHARES = [k / 200 for k in range(201)]
+
+
+def risk_chart(risk: Risk) -> Markup:
+    """The most that any attacker reaches, above the line of guessing blindly."""
+    percent = "{:.0%}".format
+    axes = Axes(
+        Axis(0, 1, "others falsely accused", write=percent),
+        Axis(0, 1, "participants found, at most", write=percent),
+        "What an attacker who knows all other records can find out",
+        width=360,
+        height=300,
+    )
+    bound, blind = [(share, risk.hits(share)) for share in _SHARES], [(share, share) for share in _SHARES]
+    axes.band(blind, bound, svg.BAR)
+    axes.line(blind, svg.FAINT, 1.2, "4 3")
+    axes.line(bound)
+    axes.words(0.62, 0.55, "blind guessing", fill=svg.FAINT, rise=0)
+    axes.dot(0.01, risk.hits(0.01), hint=f"1 in 100 falsely accused: {risk.hits(0.01):.1%} found at most")
+    return axes.picture()
