@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from sfumato.reports import svg
+from sfumato.charts import svg
 
 STYLE = Markup("<style>text{font-family:'Helvetica Neue',Arial,sans-serif}</style>")
 PAPER, GRID = "#fffdfa", "#e5ddd1"

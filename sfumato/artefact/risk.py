@@ -1,7 +1,7 @@
 """What an attacker gains from a release, at most: the promise in terms of guesses.
 
 The attacker knows every other record, the schema, the whole release and how it was made. A mu-GDP mechanism bounds
-every test between two neighbouring tables by that of one Gaussian shifted by mu (Dong, Roth and Su 2019, definition 2.1):
+every test between two neighbouring tables by that of a Gaussian shifted by mu (Dong, Roth and Su 2019, definition 2.1):
 
     hits <= Phi(Phi^-1(false alarms) + mu)
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
+from sfumato.charts import svg
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
-from sfumato.reports import svg
 from sfumato.trusted.arrays import FloatArray
 
 SHADES = ("#a55a42", "#5b6b6f", "#b08d63", "#7a6a58", "#8c4a5a", "#6b7f4f", "#46627f", "#c08a3e")

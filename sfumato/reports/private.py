@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from sfumato._version import __version__
 from sfumato.artefact.release import Release
+from sfumato.charts import svg
 from sfumato.evaluation.evaluation import COMPARED_NOTE, LEARNERS_NOTE, NOTICE, Evaluation, Group
-from sfumato.reports import svg
 
 _REAL, _SYNTHETIC = "#7a6a58", "#b08d63"
 _MOST_PAIRS, _MOST_GROUPS = 40, 40

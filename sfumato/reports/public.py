@@ -9,7 +9,8 @@ from jinja2 import Environment, StrictUndefined
 
 from sfumato._version import __version__
 from sfumato.artefact.release import Release
-from sfumato.reports.charts import budget_chart, column_chart, dependence_chart
+from sfumato.charts.columns import column_chart
+from sfumato.reports.charts import budget_chart, dependence_chart
 from sfumato.reports.images import image_grids
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.schema import Column

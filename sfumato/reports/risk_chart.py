@@ -3,8 +3,8 @@
 from markupsafe import Markup
 
 from sfumato.artefact.risk import Risk
-from sfumato.reports import svg
-from sfumato.reports.axes import Axes, Axis
+from sfumato.charts import svg
+from sfumato.charts.axes import Axes, Axis
 
 _SHARES = [k / 200 for k in range(201)]
 

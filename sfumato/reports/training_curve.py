@@ -6,8 +6,8 @@ from pathlib import Path
 from markupsafe import Markup
 
 from sfumato.archive.whole_files import whole_file
+from sfumato.charts.svg import FAINT, INK, line, picture, text
 from sfumato.fitting.generators.training import Epoch
-from sfumato.reports.svg import FAINT, INK, line, picture, text
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 560.0, 260.0, 58.0, 34.0, 26.0
 _LOSS, _HELD_BACK = "#7a3b2e", "#3f7f68"

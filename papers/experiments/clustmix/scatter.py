@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from experiments.pictures import GRID, Stroke, curve, sheet
-from sfumato.reports import svg
+from sfumato.charts import svg
 from sfumato.trusted.arrays import FloatArray, IntArray
 
 SIDE, GAP, TOP, LEFT = 190.0, 22.0, 62.0, 14.0

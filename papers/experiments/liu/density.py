@@ -16,8 +16,8 @@ from experiments.liu.data import Units
 from experiments.liu.methods import LAPLACE, NOTE, PROPOSED, PUBLISHED, STROKES, WHOLE, fitted_to
 from experiments.mixture_data import Records, mixture_of, released
 from experiments.pictures import Axis, Panel, Stroke, curve, sheet
+from sfumato.charts import svg
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
-from sfumato.reports import svg
 
 EPSILON = 2.0  # of both figures
 FIT, FIT_STROKE, BAR = "fit without privacy", Stroke("#2f2a26", 1.3, "4 2"), "#d9d2c6"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.artefact.risk import Risk
-from sfumato.reports.axes import Axes, Axis, plain_number
+from sfumato.charts.axes import Axes, Axis, plain_number
 from sfumato.reports.risk_chart import risk_chart
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from sfumato.reports import svg
+from sfumato.charts import svg
 
 _GRID = "#e9e2d8"
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
