@@ -1,6 +1,7 @@
 """Release the distribution of a private table under differential privacy, and never a record.
 
-A custodian calls `release`; a receiver calls `open`. The rest are the nouns they meet.
+A custodian calls `release` and `evaluate`; a receiver calls `open`, `verify` and `report`. The rest are the nouns they
+meet.
 """
 
 from importlib import import_module
@@ -13,7 +14,11 @@ if TYPE_CHECKING:
     from sfumato.artefact.bundle import open_release as open  # noqa: A004 - sfumato.open, as json.load
     from sfumato.artefact.release import Release
     from sfumato.artefact.statement import PrivacyStatement
+    from sfumato.artefact.verify import verify
     from sfumato.errors import SfumatoError
+    from sfumato.evaluation import evaluate
+    from sfumato.progress import ProgressBar
+    from sfumato.reports.write import report
     from sfumato.trusted.adjacency import Adjacency
     from sfumato.trusted.budget import Budget
     from sfumato.trusted.ledger import Ledger
@@ -28,11 +33,15 @@ _HOMES = {
     "Ledger": "sfumato.trusted.ledger",
     "Measurement": "sfumato.trusted.measurement",
     "PrivacyStatement": "sfumato.artefact.statement",
+    "ProgressBar": "sfumato.progress",
     "Release": "sfumato.artefact.release",
     "Schema": "sfumato.trusted.schema",
     "SfumatoError": "sfumato.errors",
+    "evaluate": "sfumato.evaluation",
     "open": "sfumato.artefact.bundle",
     "release": "sfumato.api",
+    "report": "sfumato.reports.write",
+    "verify": "sfumato.artefact.verify",
 }
 
 __all__ = [
@@ -42,12 +51,16 @@ __all__ = [
     "Ledger",
     "Measurement",
     "PrivacyStatement",
+    "ProgressBar",
     "Release",
     "Schema",
     "SfumatoError",
     "__version__",
+    "evaluate",
     "open",
     "release",
+    "report",
+    "verify",
 ]
 
 

@@ -14,8 +14,9 @@ import pytest
 from scipy.integrate import trapezoid
 
 import sfumato
-from sfumato.errors import RequestError
-from sfumato.fitting.conditions import parse_given
+from sfumato.artefact.requests import refuse_misspelt
+from sfumato.errors import BundleError, OutputError, RequestError
+from sfumato.fitting.conditions import check_column, parse_given
 from tests.conftest import MIXED, make_table
 
 
@@ -41,9 +42,19 @@ def test_samples_of_any_size(release):
     assert len(release.sample(0)) == 0
     assert release.sample(0).schema == release.sample(3).schema
     assert len(release.sample(300_001)) == 300_001
-    for options in ({"rows": -1}, {"seed": -1}):
-        with pytest.raises(RequestError, match="neither may be below 0"):
-            release.sample(**options)
+    for rows in (3.0, np.int8(3), np.float32(3), np.array([3])[0]):
+        assert len(release.sample(rows)) == 3
+
+
+@pytest.mark.parametrize("what", ["rows", "seed"])
+@pytest.mark.parametrize("value", [-1, 2.5, "10", True, math.nan, math.inf, [3], 1j, -1.0])
+def test_numbers_of_rows_and_seeds_are_integers(release, what, value):
+    with pytest.raises(RequestError, match=r"is .*; it must (be an integer from 0 on|not be below 0)"):
+        release.sample(**{"rows": 3, what: value})
+
+
+def test_a_seed_may_be_any_kind_of_integer(release):
+    assert release.sample(5, seed=np.int64(3)).equals(release.sample(5, seed=3.0))
 
 
 def test_seeds_repeat_a_sample(release):
@@ -124,9 +135,13 @@ def test_conditions_on_the_command_line():
         "born": (None, "1999-12-31"),
         "x": "3",
     }
-    for text in ("age", "=3", "age=1,,b=2", "sex=F,sex=M"):
+    assert parse_given("age=40..60", "sex=F") == parse_given("age=40..60,sex=F")
+    for text in ("age", "=3", "age=1,,b=2"):
         with pytest.raises(RequestError, match="is not a condition"):
             parse_given(text)
+    for twice in (("sex=F,sex=M",), ("sex=F", "age=3", "sex=M")):
+        with pytest.raises(RequestError, match="'sex' stands in two conditions; .*sex=a|b"):
+            parse_given(*twice)
 
 
 @pytest.mark.slow
@@ -177,6 +192,87 @@ def test_predictions_take_any_frame(release):
         ):
             with pytest.raises(RequestError, match="no column of the schema, or has one twice"):
                 ask(stranger)
+
+
+QUESTIONS = {
+    "marginal": lambda release, name: release.marginal(name),
+    "mean": lambda release, name: release.mean(name),
+    "mean given": lambda release, name: release.mean("age", given={name: 3}),
+    "summary": lambda release, name: release.summary(name),
+    "quantile": lambda release, name: release.quantile(name, 0.5),
+    "cdf": lambda release, name: release.cdf(name, 0.5),
+    "condition": lambda release, name: release.condition({name: 3}),
+    "sample": lambda release, name: release.sample(3, given={name: 3}),
+}
+
+
+@pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
+def test_a_misspelt_column_is_an_error_that_names_the_nearest(release, ask):
+    with pytest.raises(RequestError, match=r"no column 'wgae' \(did you mean 'wage'\?\); there are age, job, wage"):
+        ask(release, "wgae")
+    with pytest.raises(RequestError, match="no column 7; there are age"):
+        ask(release, 7)
+
+
+def test_an_error_lists_no_more_columns_than_a_person_reads():
+    columns = {f"x_{place}": None for place in range(100_000)}
+    with pytest.raises(RequestError, match="x_19 and 99980 more"):
+        check_column("y", columns)
+
+
+@pytest.mark.parametrize("name", ["wgae", "Wage", "wages", " wage", "w-age", "WAGE"])
+def test_a_misspelt_column_of_a_table_is_an_error(release, name):
+    table = make_table(5).rename_columns({"wage": name})
+    for ask in (release.predict_proba, release.predict, release.log_prob):
+        with pytest.raises(RequestError, match=f"no column 'wage', but one named '{name}'; rename it"):
+            ask(table)
+
+
+def test_columns_that_are_strangers_or_absent_are_no_error(release):
+    table = make_table(5)
+    few = table.select(["age", "job"])
+    for name in ("wage_2", "salary", "page_of_wages", "3", ""):
+        assert np.array_equal(release.log_prob(few.append_column(name, few.column("age"))), release.log_prob(few))
+    aside = table.append_column("wages", table.column("wage"))  # beside the column itself it is just another
+    assert np.array_equal(release.predict_proba(aside), release.predict_proba(table))
+    no_target = table.rename_columns({"ill": "Ill"})  # nobody needs the target to predict it
+    assert np.array_equal(release.predict_proba(no_target), release.predict_proba(table))
+    with pytest.raises(RequestError, match="no column 'ill', but one named 'Ill'"):
+        release.log_prob(no_target)
+
+
+def test_numbered_columns_are_not_taken_for_each_other():
+    refuse_misspelt([f"x_{place}" for place in range(1_000)], [], [f"x_{place}" for place in range(1_000, 2_000)])
+    with pytest.raises(RequestError, match="no column 'x_7', but one named 'X7'"):
+        refuse_misspelt(["X7"], ["x_7"], ["x_7"])
+
+
+@pytest.mark.parametrize("given", ["age=40..60", [("age", 3)], 3, {"age"}])
+def test_a_condition_is_a_dictionary(release, given):
+    with pytest.raises(RequestError, match=f"dictionary such as .*; a {type(given).__name__} was given"):
+        release.sample(3, given=given)
+
+
+@pytest.mark.parametrize("share", ["0.5", None, 1.5, -0.1, math.nan, 1j])
+def test_a_share_is_a_number_from_0_to_1(release, share):
+    with pytest.raises(RequestError, match="a share from 0 to 1"):
+        release.quantile("age", share)
+
+
+def test_paths_that_lead_nowhere(release, tmp_path):
+    for path, message in (
+        (None, "a NoneType is not the path of a bundle"),
+        (release, "a Release is not the path"),
+        (tmp_path, "a folder, not a file"),
+        (tmp_path / "no", "No such file or directory.*check the path"),
+    ):
+        with pytest.raises(BundleError, match=message):
+            sfumato.open(path)
+    with pytest.raises(OutputError, match=rf"there is no folder {tmp_path / 'no'}; make it"):
+        release.save(tmp_path / "no" / "b.sfumato")
+    with pytest.raises(OutputError, match="is there already"):
+        release.save(tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_predictions_know_the_missing_class():

@@ -23,6 +23,8 @@ def whole_file(path: str | Path, room: int = 0) -> Iterator[BinaryIO]:
     """
     path = Path(path)
     _refuse_existing(path)
+    if not path.parent.is_dir():
+        raise OutputError(f"{path} cannot be written: there is no folder {path.parent}; make it, or choose another")
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         with draft.open("xb") as file:

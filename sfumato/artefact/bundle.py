@@ -91,13 +91,15 @@ def open_release(path: str | Path) -> Release:
     """Open a bundle.
 
     Edge cases
-        Not there, cut short, changed in any byte, of another format, or with content that does not fit together:
-        `BundleError`.
+        Not a path, not there, cut short, changed in any byte, of another format, or with content that does not fit
+        together: `BundleError`.
     Example
         >>> release.save(folder / "stays.sfumato")
         >>> sfumato.open(folder / "stays.sfumato").statement.epsilon
         1.0
     """
+    if not isinstance(path, str | Path):
+        raise BundleError(f"a {type(path).__name__} is not the path of a bundle; give the file that `save` wrote")
     try:
         data = _bytes_of(Path(path))
     except (OSError, ValueError) as error:
@@ -111,7 +113,7 @@ def open_release(path: str | Path) -> Release:
 def _bytes_of(path: Path) -> bytes:
     """The content of a plain file; a device may have no end."""
     if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "not a file")
+        raise OSError(errno.EINVAL, "a folder, not a file" if path.is_dir() else "not a file")
     return path.read_bytes()
 
 

@@ -3,7 +3,7 @@
 import datetime as dt
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from sfumato.archive.whole_files import whole_file
 from sfumato.artefact.drawing import draw_records, with_keys
 from sfumato.artefact.frames import to_frame
+from sfumato.artefact.requests import check_whole, refuse_misspelt
 from sfumato.artefact.statement import PrivacyStatement
 from sfumato.errors import RequestError
-from sfumato.fitting.conditions import Condition, conditions_of
+from sfumato.fitting.conditions import Condition, check_column, conditions_of
 from sfumato.fitting.models.constrained import ConstrainedModel, constrain
 from sfumato.fitting.models.model import Model
 from sfumato.fitting.stored_plan import StoredPlan
@@ -29,6 +30,7 @@ from sfumato.trusted.encoding.frames import kind_of, names_of, to_arrow
 from sfumato.trusted.encoding.header import FrameKind
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.schema import Schema
+from sfumato.trusted.schema.display import list_some, shorten
 from sfumato.trusted.statistics import KeyCounts, RangeCounts
 
 if TYPE_CHECKING:
@@ -76,6 +78,19 @@ class Release:
     fitted: Model
     given: tuple[Condition, ...] = ()
     fit_constants: Mapping[str, Mapping[str, Any]] | None = None
+
+    def __repr__(self) -> str:
+        schema, statement = self.schema, self.statement
+        given = f", given {list_some(one.column for one in self.given)}" if self.given else ""
+        return (
+            f"<Release of {shorten(schema.name)}: {len(schema.by_name)} columns, about {self.size:,} records{given}; "
+            f"{statement.claim}; mechanism {shorten(statement.mechanism)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from sfumato.artefact.notebook import html_of_release
+
+        return html_of_release(self)
 
     @property
     def completing(self) -> tuple[Measurement, ...]:
@@ -138,8 +153,9 @@ class Release:
                 for each class, or `mean(target)` for a numeric one. A learner that weighs each row by them learns more
                 than from the drawn labels
 
-        Returns a table of the asked kind. Raises `RequestError` where rows or seed are negative, the condition names an
-        unknown column or has no probability, or `probabilities` is asked of a release without a target.
+        Returns a table of the asked kind. Raises `RequestError` where rows or seed are no integers from 0 on, the
+        condition names an unknown column or has no probability, or `probabilities` is asked of a release without a
+        target.
 
         Example
             >>> release.sample(1000, given={"age": (40, 60)}, seed=1).num_rows
@@ -164,10 +180,9 @@ class Release:
             >>> sum(table.num_rows for table in release.sample_tables(500_000, seed=1))
             500000
         """
-        source = self.condition(given) if given else self
-        rows = self.size if rows is None else rows
-        if rows < 0 or (seed is not None and seed < 0):
-            raise RequestError(f"a sample of {rows} rows with seed {seed} cannot be drawn; neither may be below 0")
+        source = self if given is None else self.condition(given)
+        rows = self.size if rows is None else check_whole(rows, "the number of rows")
+        seed = None if seed is None else check_whole(seed, "the seed")
         rng, limits, keys = np.random.default_rng(seed), source._limits(), layout_of(self.schema).keys
         if probabilities:
             self._target()
@@ -195,10 +210,10 @@ class Release:
     def _predict(self, table: Any) -> FloatArray:
         """What the release tells of the target of records as they are stored."""
         if not isinstance(self.model, ConstrainedModel):
-            return self.predict_encoded(self.encode(table))
+            return self.predict_encoded(self.encode(table, self.schema.features))
         target = self._target()
         codes = Encoder(self.schema).columns[target]
-        predicted = self.model.predict_records(self._records(table), target, codes)
+        predicted = self.model.predict_records(self._records(table, self.schema.features), target, codes)
         return codes.in_units(predicted) if isinstance(codes, NumericCodec) else predicted
 
     def _limits(self) -> dict[str, tuple[float | None, float | None]]:
@@ -216,8 +231,10 @@ class Release:
     def log_prob(self, table: Any) -> FloatArray:
         """The natural logarithm of each record's probability, per unit for columns of type number without a step.
 
-        Columns that the table does not have are summed out. A value that the model excludes gives -inf. `table` is an
-        Arrow table, a pandas or a polars frame; anything else, or one without a column of the schema: `RequestError`.
+        Columns that the table does not have are summed out, and columns that the schema does not know are ignored. A
+        value that the model excludes gives -inf. `table` is an Arrow table, a pandas or a polars frame. Raises
+        `RequestError` for anything else, for a table without a column of the schema, and for a column whose name is
+        nearly that of one which is absent.
 
         Example
             >>> release.log_prob(release.sample(3, seed=1)).shape
@@ -231,9 +248,11 @@ class Release:
         """The probability of every class of the target (see `classes`) given each record's other columns.
 
         Where the table has all of them, a labeller answers if the release has one: it is better than a learner trained
-        on a sample. A mixture answers by the likelihood of each class and its weight.
+        on a sample. A mixture answers by the likelihood of each class and its weight. Columns that the table does not
+        have are summed out. The target, and columns that the schema does not know, are ignored.
 
-        Returns an array of records x classes. Raises `RequestError` where there is no target, or a numeric one.
+        Returns an array of records x classes. Raises `RequestError` where there is no target, or a numeric one, and for
+        a column whose name is nearly that of one which is absent.
 
         Example
             >>> release.predict_proba(release.sample(3, seed=1)).shape
@@ -311,7 +330,7 @@ class Release:
         if isinstance(share, list | tuple | np.ndarray):
             return [self.quantile(column, one) for one in share]
         codes = self._codes(column)
-        if not isinstance(codes, NumericCodec) or not 0 <= share <= 1:
+        if not isinstance(codes, NumericCodec) or not isinstance(share, int | float | np.number) or not 0 <= share <= 1:
             raise RequestError(
                 f"a quantile is a share from 0 to 1 of an ordered column; {share!r} of {column!r} was asked"
             )
@@ -364,8 +383,7 @@ class Release:
         return to_frame(table, replace(self.header, types={}), self.schema, output)
 
     def _codes(self, column: str) -> Codes:
-        if column not in self.schema.by_name:
-            raise RequestError(f"there is no column {column!r}; it has {', '.join(self.schema.by_name)}")
+        check_column(column, self.schema.by_name)
         return Encoder(self.schema).columns[column]
 
     def mean(self, column: str, *, given: Mapping[str, Any] | None = None) -> Expectation:
@@ -379,7 +397,7 @@ class Release:
             >>> answer.low <= answer.mean <= answer.high
             True
         """
-        codes, source = self._codes(column), self.condition(given) if given else self
+        codes, source = self._codes(column), self if given is None else self.condition(given)
         numbers = self.unconditioned.estimate_mean(column, codes, source.given, self.modelling)
         return Expectation(*(_shown(codes, number) for number in numbers))
 
@@ -393,7 +411,7 @@ class Release:
             >>> for figure, value, low, high in release.summary("age", given={"sex": "f"}):
             ...     assert low <= value <= high
         """
-        codes, source = self._codes(column), self.condition(given) if given else self
+        codes, source = self._codes(column), self if given is None else self.condition(given)
         if not isinstance(codes, NumericCodec):
             raise RequestError(f"the values of column {column!r} have no order; use marginal")
         mean, spread, *quantiles = self.unconditioned.summarise(
@@ -511,18 +529,28 @@ class Release:
             raise RequestError("the schema names no target, so there is nothing to predict; use condition and marginal")
         return self.schema.target
 
-    def encode(self, table: Any) -> Batch:
-        """The codes of a table's records, in the columns that the schema has."""
-        records = self._records(table)
+    def encode(self, table: Any, needed: Sequence[str] | None = None) -> Batch:
+        """The codes of a table's records, in the columns that the schema has.
+
+        Raises `RequestError` where the name of a column is nearly that of one that is needed (by default all of the
+        schema) and that the table does not have.
+        """
+        records = self._records(table, needed)
         return Encoder(self.schema).encode(records, records.schema.names)
 
-    def _records(self, table: Any) -> pa.RecordBatch:
-        """A table's records, in the columns that the schema has."""
+    def _records(self, table: Any, needed: Sequence[str] | None = None) -> pa.RecordBatch:
+        """A table's records, in the columns that the schema has.
+
+        One that is misspelt among those that are needed, by default all, is an error.
+        """
         if kind_of(table) is None:
             raise RequestError(
                 f"a {type(table).__name__} is not a table; give an Arrow table, a pandas or a polars frame"
             )
-        names = [name for name in names_of(table) if name in self.schema.by_name]
+        there = names_of(table)
+        known = (*self.schema.read, *self.schema.leave_out)
+        refuse_misspelt(there, known, self.schema.by_name if needed is None else needed)
+        names = [name for name in there if name in self.schema.by_name]
         if not names or len(set(names)) < len(names):
             raise RequestError("the table has no column of the schema, or has one twice; check its header")
         arrow = to_arrow(table, names).combine_chunks()

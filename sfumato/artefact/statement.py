@@ -17,6 +17,7 @@ from sfumato.trusted.encoding import Header
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED, units_of
 from sfumato.trusted.schema import Schema, Unit
+from sfumato.trusted.schema.display import shorten
 
 if TYPE_CHECKING:
     from sfumato.trusted.budget import Budget
@@ -139,6 +140,19 @@ class PrivacyStatement(_Content):
             unit=unit,
             delta_keys=budget.delta_keys or None,
         )
+
+    def __repr__(self) -> str:
+        return f"<PrivacyStatement of {shorten(self.dataset)}: {self.claim}; {len(self.items)} measurements>"
+
+    __str__ = __repr__
+
+    @property
+    def claim(self) -> str:
+        """The promise in a few words."""
+        if self.seeded:
+            return f"NOT PRIVATE, {self.label}"
+        law = f"({self.epsilon:g}, {self.delta:g})-differential privacy"
+        return f"{self.label} {law} for {self.protects}, {self.adjacency} adjacency"
 
     @property
     def budget(self) -> "Budget":

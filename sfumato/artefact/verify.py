@@ -5,13 +5,16 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from sfumato.artefact.bundle import open_release
 from sfumato.artefact.release import Release
 from sfumato.artefact.statement import hash_contents, item_of
+from sfumato.artefact.verification import Verification
 from sfumato.errors import EarlierDesignError, RequestError, SfumatoError
 from sfumato.fitting.completion.plan import CompletionPlan, plan_completion
 from sfumato.fitting.completion.tuning import COMPLETION_TUNING
@@ -67,11 +70,17 @@ class Check:
         return self.outcome == Outcome.HOLDS
 
 
-def verify(release: Release, features: Any = None, ledger: Ledger | None = None) -> list[Check]:
+def verify(
+    release: Release | str | Path, features: Any = None, ledger: Ledger | str | Path | None = None
+) -> Verification:
     """Every check of a release whose bytes and hashes have been checked by opening it.
 
+    release    the release, or the path of its bundle
     features   the table of public features, where the release was fitted with them
-    ledger     the custodian's ledger: was this very statement written down in it?
+    ledger     the custodian's ledger, or its path: was this very statement written down in it?
+
+    Returns the checks, which are true together where all were made and hold. Raises `BundleError` for a path that holds
+    no bundle.
 
     What it shows: the noise that each measurement names is what its statistic, its adjacency and its mu ask for; all of
     them together keep the (epsilon, delta) that the statement claims; the questions are those that the stored plan and
@@ -83,14 +92,18 @@ def verify(release: Release, features: Any = None, ledger: Ledger | None = None)
     that this computer finds by more than rounding.
 
     Example
-        >>> all(check.holds for check in verify(release))
+        >>> bool(sfumato.verify(release))
         True
     """
+    if not isinstance(release, Release):
+        release = open_release(release)
     checks = (_noise, _shape, _items, _contents, _budget, _claim, _schema)
     found = [*(check(release) for check in checks), _replay(release, features), _seed(release), _plan(release)]
     if release.plan.asked is not None:
         found += [_lists(release), _completion(release)]
-    return found if ledger is None else [*found, _written_down(release, ledger)]
+    if ledger is not None:
+        found.append(_written_down(release, ledger if isinstance(ledger, Ledger) else Ledger(ledger)))
+    return Verification(tuple(found))
 
 
 def _noise(release: Release) -> Check:

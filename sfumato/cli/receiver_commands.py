@@ -17,7 +17,10 @@ def sample(
     rows: Annotated[
         int | None, typer.Option("-n", "--rows", help="how many; by default the noisy number of records")
     ] = None,
-    given: Annotated[str | None, typer.Option(help="a condition, such as `age=40..60,sex=F|M,ward=`")] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option(help="a condition, such as `age=40..60,sex=F|M,ward=`; of several `--given` all must hold"),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="makes the sample repeatable; it does no harm to privacy")] = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="add columns with the predicted probabilities of the target")
@@ -37,7 +40,7 @@ def sample(
 
     released = open_release(bundle)
     released = released.estimate(estimate) if estimate else released
-    wanted = conditions.parse_given(given) if given else None
+    wanted = conditions.parse_given(*given) if given else None
     total = released.size if rows is None else rows
     with bar() as progress:
         task = progress.add_task("drawing rows", total=total)

@@ -10,8 +10,10 @@ import numpy as np
 
 from sfumato.errors import RequestError
 from sfumato.trusted.encoding import CategoricalCodec, Codes, NumericCodec
+from sfumato.trusted.schema.display import list_some
 from sfumato.trusted.schema.messages import did_you_mean
 
+_MOST_LISTED = 20
 Runs = tuple[tuple[int, int], ...]
 
 
@@ -31,20 +33,31 @@ class Condition:
             raise ValueError("the runs of a condition must not overlap")
 
 
-def parse_given(text: str) -> dict[str, Any]:
-    """`age=40..60,sex=F|M,ward=` as a condition: a range, a set, a missing value."""
+def parse_given(*texts: str) -> dict[str, Any]:
+    """`age=40..60,sex=F|M,ward=` as a condition: a range, a set, a missing value. Of several texts all must hold."""
     wanted: dict[str, Any] = {}
-    for part in text.split(","):
+    for part in ",".join(texts).split(","):
         name, equals, value = (word.strip() for word in part.partition("="))
-        if not equals or not name or name in wanted:
+        if not equals or not name:
             raise RequestError(
-                f"{part!r} is not a condition, or its column stands twice; "
-                "write name=value, name=low..high, name=a|b, or name= for missing"
+                f"{part!r} is not a condition; write name=value, name=low..high, name=a|b, or name= for missing"
+            )
+        if name in wanted:
+            raise RequestError(
+                f"column {name!r} stands in two conditions; write one for each column: {name}=low..high, or "
+                f"{name}=a|b for one of several values"
             )
         low, dots, high = value.partition("..")
         several = set(value.split("|")) if "|" in value else value or None
         wanted[name] = (low or None, high or None) if dots else several
     return wanted
+
+
+def check_column(name: object, columns: Mapping[str, Any]) -> None:
+    """Raise `RequestError`, with the nearest name, where there is no such column."""
+    if not isinstance(name, str) or name not in columns:
+        hint = did_you_mean(str(name), columns)
+        raise RequestError(f"there is no column {name!r}{hint}; there are {list_some(columns, _MOST_LISTED)}")
 
 
 def conditions_of(given: Mapping[str, Any], columns: Mapping[str, Codes]) -> tuple[Condition, ...]:
@@ -53,10 +66,12 @@ def conditions_of(given: Mapping[str, Any], columns: Mapping[str, Codes]) -> tup
     A value stands for itself, a tuple (low, high) for all values between, both included (None: no bound), a list or set
     for any of its values, None for missing.
     """
+    if not isinstance(given, Mapping):
+        raise RequestError(
+            f"a condition is a dictionary such as {{'age': (40, 60), 'sex': 'F'}}; a {type(given).__name__} was given"
+        )
     for name in given:
-        if name not in columns:
-            hint = did_you_mean(str(name), columns)
-            raise RequestError(f"there is no column {name!r}{hint}; it has {', '.join(columns)}")
+        check_column(name, columns)
     return tuple(_condition(name, wanted, columns[name]) for name, wanted in given.items())
 
 
@@ -93,7 +108,7 @@ def _between(name: str, wanted: tuple[Any, ...], codes: Codes) -> Condition:
 def _code(name: str, value: object, codes: Codes) -> int:
     code = codes.code_of(value)
     if code is None:
-        listed = f"; it has {', '.join(codes.texts[:20])}" if isinstance(codes, CategoricalCodec) else ""
+        listed = f"; it has {', '.join(codes.texts[:_MOST_LISTED])}" if isinstance(codes, CategoricalCodec) else ""
         raise RequestError(
             f"column {name!r} has no {'missing values' if value is None else f'value {value!r}'}{listed}"
         )

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.trusted.schema.display import shorten
+
 
 @dataclass(frozen=True)
 class StoredPlan:
@@ -18,6 +20,10 @@ class StoredPlan:
     settings: Mapping[str, Any]
     constants: Mapping[str, Mapping[str, Any]]
     asked: Mapping[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        settings = shorten(str(dict(self.settings)), 120)
+        return f"<StoredPlan: settings {settings}, {len(self.constants)} sets of constants>"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain content."""

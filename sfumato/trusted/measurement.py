@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
+from sfumato.trusted.schema.display import shorten
 from sfumato.trusted.statistics import Statistic, statistic_from_dict
 
 _MOST = 2.0**100  # far above what any budget buys and any statistic needs
@@ -27,6 +28,10 @@ class Measurement:
         if not all(isinstance(number, float) and 0 < number < _MOST for number in (self.mu, self.sigma)):
             raise ValueError("mu and sigma must be numbers above 0 that a budget can buy")
         self.values.setflags(write=False)
+
+    def __repr__(self) -> str:
+        title = shorten(self.statistic.title, 120)
+        return f"<Measurement: {title}; {len(self.values):,} values, mu {self.mu:.4g}, sigma {self.sigma:.4g}>"
 
     def to_dict(self) -> dict[str, Any]:
         """All but the values, which a bundle keeps as an Arrow file."""

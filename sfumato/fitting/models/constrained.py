@@ -44,7 +44,7 @@ _MOST_TRIES = 200  # times that a sample is filled up
 _SEED = 3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConstrainedModel(Model):
     """A model of the measured columns, and the conditions on columns that no measured one decides alone.
 

@@ -17,6 +17,7 @@ from sfumato.fitting.conditions import Condition
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, Codes
 from sfumato.trusted.measurement import Measurement
+from sfumato.trusted.schema.display import shorten
 
 _PLAIN = (str, int, float, type(None))
 _STRIPS = 2_000  # of equal probability, by which a spread is found
@@ -33,6 +34,10 @@ class Model(ABC):
     kind: ClassVar[str]
     size: float
     settings: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        settings = shorten(str(dict(self.settings)), 120)
+        return f"<{type(self).__name__} of about {self.size:,.0f} records, settings {settings}>"
 
     @abstractmethod
     def sample(self, rows: int, rng: np.random.Generator) -> Batch:

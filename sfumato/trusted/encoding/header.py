@@ -48,6 +48,9 @@ class Header:
         if self.frame not in get_args(FrameKind) or not all(map(_is_known, self.types.values())):
             raise ValueError("a header names a frame or a type that is not known")
 
+    def __repr__(self) -> str:
+        return f"<Header of {len(self.types)} columns; samples are {self.frame}>"
+
     @classmethod
     def of(cls, frame: FrameKind, declared: Mapping[str, str], schema: Schema) -> "Header":
         """The header of a table whose columns have these declared types; what the schema says of a type goes before."""

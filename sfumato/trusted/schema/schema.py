@@ -182,6 +182,18 @@ class Schema(Part):
     def __getitem__(self, name: str) -> Column:
         return self.by_name[name]
 
+    def __repr__(self) -> str:
+        from sfumato.trusted.schema.display import describe_schema
+
+        return describe_schema(self)
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        from sfumato.trusted.schema.display import html_of_schema
+
+        return html_of_schema(self)
+
     @property
     def estimated(self) -> tuple[str, ...]:
         """The columns whose bounds are to be bought."""
@@ -208,8 +220,10 @@ class Schema(Part):
         return tuple(name for name in self.by_name if name != self.target)
 
     @classmethod
-    def load(cls, path: str | Path) -> "Schema":
-        """The schema of a YAML file. Raises `SchemaError`, with the line, where it is none.
+    def load(cls, path: str | Path | Mapping[str, Any]) -> "Schema":
+        """The schema of a YAML file, or of its content as a dictionary.
+
+        Raises `SchemaError`, with the line where there is one, for anything that is no schema.
 
         Example
             >>> _ = (folder / "rain.yaml").write_text("{sfumato: 1, name: rain, columns: [{name: wet, type: boolean}]}")
@@ -218,6 +232,10 @@ class Schema(Part):
         """
         from sfumato.trusted.schema.file import load_schema
 
+        if isinstance(path, Mapping):
+            return cls.from_dict(dict(path))
+        if not isinstance(path, str | Path):
+            raise SchemaError(f"a {type(path).__name__} is no schema; give a path, a dictionary or a sfumato.Schema")
         return load_schema(Path(path))
 
     @classmethod

@@ -74,7 +74,7 @@ class _View(NamedTuple):
 
 
 @register_model
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GaussianMixture(Model):
     """Gaussians by action, the posterior's draws, and the schema's scales; `given` is what has been asked of it."""
 

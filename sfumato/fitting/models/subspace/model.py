@@ -63,7 +63,7 @@ class _View(NamedTuple):
 
 
 @register_model
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SubspaceModel(Model):
     """Means, directions and covariances of the classes on the scales of the columns; `given` is what has been asked.
 

@@ -147,7 +147,7 @@ class Pieces:
 
 
 @register_model
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TableMixture(Model):
     """Component weights, the pieces of every column, the noisy number of records, the labeller if there is one.
 
