@@ -308,7 +308,7 @@ def test_bad_requests_exit_2(place):
         (["--given", "age=70..60"], "is no range"),
         (["--given", "salary=3"], "no column 'salary'"),
         (["--given", "age"], "is not a condition"),
-        (["-n", "-5"], "-5 rows"),
+        (["-n", "-5"], "rows is -5"),
         (["--out", place / "x.xlsx"], "must end in .parquet or .csv"),
     ):
         failed = run("sample", place / "b.sfumato", "--out", place / "x.csv", *words)

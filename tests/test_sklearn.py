@@ -222,8 +222,12 @@ def test_what_the_mixture_refuses_is_refused_before_bounds_are_bought(tmp_path):
         with pytest.raises(error):
             quick(**terms, **parameters).fit(X)
     assert book.entries() == []
-    with pytest.raises(NotFittedError):
-        quick().predict(np.zeros((5, 2)))
+    refused = quick(epsilon=0.0)
+    with pytest.raises(BudgetError):
+        refused.fit(np.zeros((5, 2)))
+    for estimator in (refused, quick()):
+        with pytest.raises(NotFittedError):
+            estimator.predict(np.zeros((5, 2)))
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])

@@ -1,9 +1,10 @@
-"""The mixture mechanism as a scikit-learn estimator, for people who come with `X, y` arrays.
+"""scikit-learn estimators: every mechanism for tables with a schema, and the mixture for plain `X, y` arrays.
 
 Needs scikit-learn: pip install "sfumato[sklearn]". `import sfumato` does not load it.
 """
 
 from sfumato.sklearn.estimator import PrivateGaussianMixture
 from sfumato.sklearn.public_inputs import DataDependentWarning
+from sfumato.sklearn.synthesizer import PrivateSynthesizer
 
-__all__ = ["DataDependentWarning", "PrivateGaussianMixture"]
+__all__ = ["DataDependentWarning", "PrivateGaussianMixture", "PrivateSynthesizer"]

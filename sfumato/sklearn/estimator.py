@@ -117,6 +117,9 @@ class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
         tags.non_deterministic = self.seed is None
         return tags
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "release_")
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Release the Gaussians of these records, and spend the budget.
 
