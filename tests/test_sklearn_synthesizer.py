@@ -100,10 +100,10 @@ class OfAnyShape(PrivateSynthesizer):
     def fit(self, X, y=None):
         array = np.asarray(X)
         width = array.shape[1] if array.ndim == 2 else 1
-        names = list(X.columns) if hasattr(X, "columns") else [f"x{place}" for place in range(max(1, width))]
+        names = map(str, X.columns) if hasattr(X, "columns") else [f"x{place}" for place in range(max(1, width))]
         labels = np.asarray([0, 1] if y is None else y)
-        real = labels.dtype.kind != "c" and labels.ndim == 1
-        self._made = self._schema_for(names, np.unique(labels).tolist() if real else [0, 1])
+        plain = labels.dtype.kind != "c" and labels.size
+        self._made = self._schema_for(names, np.unique(labels).tolist() if plain else [0, 1])
         return super().fit(X, y)
 
     def _schema_for(self, names, labels):
@@ -269,7 +269,7 @@ def test_without_a_target_there_is_a_density_and_with_a_number_a_mean():
         (ValueError, quick(), visits(5).drop(columns="ill"), None, "requires y to be passed"),
         (ValueError, quick(), np.zeros((5, 3)), None, "requires y to be passed"),
         (ValueError, quick(), visits(5), visits(5)["ill"], "has the target 'ill' already"),
-        (ValueError, quick(), visits(5).drop(columns="ill"), ["no"], "X has 5 rows and y 1"),
+        (ValueError, quick(), visits(5).drop(columns="ill"), ["no"], "different numbers of rows"),
         (DataError, quick(), visits(5).drop(columns="age"), None, "has no column 'age'"),
         (RequestError, quick(mechanism="magic"), visits(5), None, "mechanism is 'magic'"),
     ],

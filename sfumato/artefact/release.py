@@ -49,6 +49,9 @@ class Expectation(NamedTuple):
     low: float | dt.date | dt.datetime
     high: float | dt.date | dt.datetime
 
+    def __repr__(self) -> str:
+        return f"Expectation(mean={_short(self.mean)}, low={_short(self.low)}, high={_short(self.high)})"
+
 
 class Summary(NamedTuple):
     """One figure of a column: what it is, its value, and the ends of its 95 % interval, None where they are not known.
@@ -60,6 +63,15 @@ class Summary(NamedTuple):
     value: Any
     low: Any
     high: Any
+
+    def __repr__(self) -> str:
+        ends = f"low={_short(self.low)}, high={_short(self.high)}"
+        return f"Summary(figure={self.figure!r}, value={_short(self.value)}, {ends})"
+
+
+def _short(value: Any) -> str:
+    """As many digits of a number as anybody reads."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, eq=False)

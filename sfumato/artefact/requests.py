@@ -33,7 +33,8 @@ def refuse_misspelt(there: Sequence[str], known: Iterable[str], needed: Iterable
     """Raise `RequestError` where a column that is not known has nearly the name of one that is needed and not there.
 
     A column that is left out is summed out, so that a slip of the pen would change the answer without a word. Names
-    that differ in their digits are other columns: x_1 is no misspelt x_2.
+    that differ in their digits are other columns: x_1 is no misspelt x_2. Of the table nothing is quoted but a name
+    that is all but public.
     """
     absent: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for name in sorted(set(needed) - set(there)):

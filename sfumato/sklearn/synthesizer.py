@@ -82,7 +82,8 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
         errors. A frame is checked by its header alone.
 
     Example
-        >>> estimator = PrivateSynthesizer(SCHEMA, epsilon=1.0, ledger=None, types="declared")
+        >>> from sfumato.sklearn import PrivateSynthesizer
+        >>> estimator = PrivateSynthesizer(release.schema, epsilon=1.0, ledger=None, types="declared")
         >>> estimator.fit(private.drop_columns("sex"), private["sex"]).sample(3).num_rows
         3
     """

@@ -26,7 +26,10 @@ def is_frame(X: object) -> bool:
 
 def select(frame: Any, names: list[str]) -> Any:
     """Some columns of a frame, as the same kind of frame."""
-    return frame.select(names) if kind_of(frame) in ("arrow", "polars") else frame.loc[:, names]
+    if kind_of(frame) in ("arrow", "polars"):
+        return frame.select(names)
+    wanted = set(names)
+    return frame.iloc[:, [place for place, name in enumerate(names_of(frame)) if name in wanted]]
 
 
 def features_of(frame: Any, schema: Schema) -> Any:
@@ -38,7 +41,7 @@ def features_of(frame: Any, schema: Schema) -> Any:
 def with_column(frame: Any, name: str, values: Any) -> Any:
     """A frame with a column more, row by row as it stands, whatever its index says."""
     if len(values) != len(frame):
-        raise ValueError(f"X has {len(frame)} rows and y {len(values)}; give one value for each row")
+        raise ValueError("X and y have different numbers of rows; give one value of y for each row of X")
     match kind_of(frame):
         case "arrow":
             return frame.append_column(name, pa.array(values, from_pandas=True))

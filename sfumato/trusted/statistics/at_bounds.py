@@ -11,11 +11,11 @@ from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.scaled_columns import ScaledColumns, columns_follow
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, register
+from sfumato.trusted.statistics.statistic import Block, Titled, register
 
 
-@dataclass(frozen=True)
-class AtBounds:
+@dataclass(frozen=True, repr=False)
+class AtBounds(Titled):
     """The number of columns, summed over the records, in which a record has the lowest or the highest code.
 
     Formal guarantees, d columns

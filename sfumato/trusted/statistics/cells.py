@@ -16,12 +16,12 @@ from sfumato.trusted.encoding.scratch import scratch_array
 from sfumato.trusted.feature_maps.grid import CellMap, grids_follow
 from sfumato.trusted.feature_maps.kind_grid import cell_map_from_dict
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, register
+from sfumato.trusted.statistics.statistic import Block, Titled, register
 from sfumato.trusted.statistics.tally import tally
 
 
-@dataclass(frozen=True)
-class Cells:
+@dataclass(frozen=True, repr=False)
+class Cells(Titled):
     """Counts over `tables`; each table crosses some axes, each an axis of cells into which a column's codes fall.
 
     An axis has the name of its column, unless `of` names the column: a column may have several. Table t weighs w_t

@@ -14,13 +14,13 @@ from sfumato.trusted.feature_maps.bounded_map import UNIT, BoundedMap, map_from_
 from sfumato.trusted.feature_maps.partition import Partition, parting_from_content
 from sfumato.trusted.feature_maps.scaled_columns import ScaledColumns, columns_follow
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, register
+from sfumato.trusted.statistics.statistic import Block, Titled, register
 
 _NUMBERS_AT_ONCE = 1 << 20
 
 
-@dataclass(frozen=True, eq=False)
-class ClassSums:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassSums(Titled):
     """For class k the sum of maps[k] over the records that `parting` puts there.
 
     Formal guarantees, in units of 2**22

@@ -14,7 +14,7 @@ from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.feature_maps.centred_projection import CentredProjection
 from sfumato.trusted.feature_maps.clipping import clip_to_ball
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, register
+from sfumato.trusted.statistics.statistic import Block, Titled, register
 
 
 class Sums(NamedTuple):
@@ -24,8 +24,8 @@ class Sums(NamedTuple):
     sums: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class ClippedSums:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClippedSums(Titled):
     """For each class how many records it has, weighing a, and the sum of z / max(radius, |z|).
 
     Formal guarantees, in units of 2**22, a the weight of the counts (0: they are not asked)

@@ -13,11 +13,11 @@ from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.centred_projection import CentredProjection
 from sfumato.trusted.feature_maps.clipping import lengths
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, register
+from sfumato.trusted.statistics.statistic import Block, Titled, register
 
 
-@dataclass(frozen=True, eq=False)
-class DistanceHistogram:
+@dataclass(frozen=True, eq=False, repr=False)
+class DistanceHistogram(Titled):
     """Counts of |z| by the rising `ends` of cells: at most the first, between two of them, beyond the last.
 
     Formal guarantees

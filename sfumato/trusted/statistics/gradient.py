@@ -13,14 +13,14 @@ from sfumato.trusted.feature_maps.features import Softmax, contrasts, in_order
 from sfumato.trusted.feature_maps.grid import Grid, grids_follow
 from sfumato.trusted.fixed_point import A_HAIR_LESS, RECORD_NORM
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, register
+from sfumato.trusted.statistics.statistic import Block, Titled, register
 
 UNIT = RECORD_NORM
 _RECORDS_AT_ONCE = 1 << 12
 
 
-@dataclass(frozen=True, eq=False)
-class Gradient:
+@dataclass(frozen=True, eq=False, repr=False)
+class Gradient(Titled):
     """Sum over the records of  w psi (e_y - p)' Q: the gradient of a weighted log-likelihood of the target.
 
     psi and p are those of the public `model`, e_y marks the record's class, Q is an orthonormal basis of the

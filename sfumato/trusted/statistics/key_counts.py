@@ -10,11 +10,11 @@ from sfumato.trusted.encoding import Batch
 from sfumato.trusted.encoding.keys import key_of
 from sfumato.trusted.encoding.values import Kind, Value
 from sfumato.trusted.schema import CategoryColumn, Schema
-from sfumato.trusted.statistics.statistic import Block, register
+from sfumato.trusted.statistics.statistic import Block, Titled, register
 
 
-@dataclass(frozen=True)
-class KeyCounts:
+@dataclass(frozen=True, repr=False)
+class KeyCounts(Titled):
     """Counts of the keys of one column, of those keys alone whose noisy count is above a threshold.
 
     The question has no `keys`; in the answer they are those that were found, in order. `delta` is the probability with

@@ -11,12 +11,12 @@ from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.cell_tree import CellTree
 from sfumato.trusted.feature_maps.grid import Grid, grids_follow
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, register
+from sfumato.trusted.statistics.statistic import Block, Titled, register
 from sfumato.trusted.statistics.tally import tally
 
 
-@dataclass(frozen=True, eq=False)
-class LeafCounts:
+@dataclass(frozen=True, eq=False, repr=False)
+class LeafCounts(Titled):
     """Counts by leaf of `tree` and class of the target, the cells of `grid`.
 
     Formal guarantees

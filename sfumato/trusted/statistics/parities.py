@@ -13,13 +13,13 @@ from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.grid import Grid, grids_follow
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, register
+from sfumato.trusted.statistics.statistic import Block, Titled, register
 
 MOST_SETS = 1 << 12
 
 
-@dataclass(frozen=True)
-class Parities:
+@dataclass(frozen=True, repr=False)
+class Parities(Titled):
     """Sum over the records of the signed products of sets of columns.
 
     A column's sign is -1 in the first of the two cells of its grid and 1 in the second; a set's product is that of its

@@ -15,14 +15,14 @@ from sfumato.trusted.feature_maps.features import Softmax
 from sfumato.trusted.feature_maps.grid import Grid, grids_follow
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics.gradient import UNIT, bounded_residual
-from sfumato.trusted.statistics.statistic import Block, register
+from sfumato.trusted.statistics.statistic import Block, Titled, register
 
 MOST_SETS = 1 << 12
 _RECORDS_AT_ONCE = 1 << 11
 
 
-@dataclass(frozen=True, eq=False)
-class Products:
+@dataclass(frozen=True, eq=False, repr=False)
+class Products(Titled):
     """Sum over the records of  s a': s the signed products, a = Q'(e_y - p) / rho how far the model is off.
 
     A column's sign is -1 in the first of the two cells of its grid and 1 in the second; a set's product is that of its

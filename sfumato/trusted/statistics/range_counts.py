@@ -13,12 +13,12 @@ from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.grid import Grid, grids_follow
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, register
+from sfumato.trusted.statistics.statistic import Block, Titled, register
 from sfumato.trusted.statistics.tally import tally
 
 
-@dataclass(frozen=True)
-class RangeCounts:
+@dataclass(frozen=True, repr=False)
+class RangeCounts(Titled):
     """Counts of every column by itself, each cut into the cells of its grid.
 
     Formal guarantees, d columns

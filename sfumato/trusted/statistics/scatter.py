@@ -13,15 +13,15 @@ from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.centred_projection import CentredProjection
 from sfumato.trusted.feature_maps.clipping import clip_to_ball
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, register
+from sfumato.trusted.statistics.statistic import Block, Titled, register
 
 LENGTH = 2**15  # of the longest record, in whole numbers: the products of 2**23 records stay below 2**53
 UNIT = LENGTH**2  # the norm that no record's matrix exceeds
 _ROOT_OF_TWO = math.nextafter(math.sqrt(2), 0)  # so that its square is not above 2
 
 
-@dataclass(frozen=True, eq=False)
-class Scatter:
+@dataclass(frozen=True, eq=False, repr=False)
+class Scatter(Titled):
     """The sum of v v', v = z / max(radius, |z|) in whole numbers of 2**-15, for all classes together or each apart.
 
     A symmetric matrix is its diagonal, and its upper triangle with weight sqrt(2): its norm in the blocks' weights is

@@ -14,14 +14,14 @@ from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.grid import Grid, grids_follow
 from sfumato.trusted.feature_maps.packing import pack, unpack
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, register
+from sfumato.trusted.statistics.statistic import Block, Titled, register
 from sfumato.trusted.statistics.tally import tally
 
 _HIGHEST = 2**24  # of a place on a direction; a thousand columns of them stay far below 64 bits
 
 
-@dataclass(frozen=True, eq=False)
-class Slices:
+@dataclass(frozen=True, eq=False, repr=False)
+class Slices(Titled):
     """How many records of each class of the label lie in each bin of each direction.
 
     A record's place on direction s is the sum over the columns of the place that direction gives to the column's cell:

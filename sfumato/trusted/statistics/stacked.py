@@ -11,11 +11,11 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics.statistic import Block, Statistic, register, statistic_from_dict
+from sfumato.trusted.statistics.statistic import Block, Statistic, Titled, register, statistic_from_dict
 
 
-@dataclass(frozen=True)
-class Stacked:
+@dataclass(frozen=True, repr=False)
+class Stacked(Titled):
     """The vectors of `parts` one below the other; part j has weight w_j.
 
     Formal guarantees

@@ -1,5 +1,6 @@
 """What a statistic must be and prove."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -8,6 +9,7 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.schema import Schema
+from sfumato.trusted.schema.display import shorten
 
 
 class Block(NamedTuple):
@@ -53,6 +55,18 @@ class Statistic(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and dictionaries from which it can be made again; `kind` names its class."""
+
+
+class Titled(ABC):
+    """A statistic that is shown by its title: what it holds may be long."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """See `Statistic`."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {shorten(self.title, 200)}>"
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Statistic]] = {}
