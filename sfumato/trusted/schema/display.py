@@ -16,7 +16,8 @@ _MOST_VALUES = 8
 _LONGEST_WORD = 40
 _LONGEST_LINE = 160
 _CELL = "padding:2px 12px 2px 0;text-align:left;vertical-align:top;white-space:normal"
-_ROW = "background:transparent"  # notebooks stripe tables in the colours of their own page
+_TABLE = "border-collapse:collapse;margin:6px 0;color:inherit;font-size:13px"
+_ROW = "background:transparent"  # notebooks give tables the colours of their own page, stripes and text
 BOX = (
     "background:#fffdf9;color:#2f2a26;border:1px solid #d9cfc0;border-radius:4px;padding:10px 14px;max-width:920px;"
     "font-family:sans-serif;font-size:13px;line-height:1.4;overflow-x:auto"
@@ -80,7 +81,7 @@ def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
         f'<tr style="{_ROW}">' + "".join(f'<td style="{_CELL}">{escape(word)}</td>' for word in row) + "</tr>"
         for row in rows
     )
-    return f'<table style="border-collapse:collapse;margin:6px 0"><tr style="{_ROW}">{head}</tr>{body}</table>'
+    return f'<table style="{_TABLE}"><tr style="{_ROW}">{head}</tr>{body}</table>'
 
 
 def html_of_schema(schema: "Schema") -> str:
