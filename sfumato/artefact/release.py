@@ -487,7 +487,8 @@ class Release:
                      `sfumato.fitting.generators`
         epochs       at most; after half of them training stops when slices that are held back come no nearer
         seed         the same seed, the same model, on the same machine
-        progress     called after every epoch; a `sfumato.reports.training_curve.Curve` keeps and draws the losses
+        progress     called after every epoch: a `sfumato.ProgressBar()` shows it, a
+                     `sfumato.reports.training_curve.Curve` keeps and draws the losses
         checkpoint   a file that training is kept in, and goes on from when it was stopped
         device       "cuda" for large tables of images, where there is one
 
