@@ -18,7 +18,8 @@ MODULES = {
     "sfumato.artefact.verify": 1,
     "sfumato.evaluation.evaluation": 1,
     "sfumato.trusted.budget": 1,
-    "sfumato.trusted.ledger": 1,
+    "sfumato.trusted.ledger.ledger": 1,
+    "sfumato.trusted.ledger.purpose": 1,
     "sfumato.trusted.schema.schema": 3,
     "sfumato.trusted.sources.databases": 1,
 }
