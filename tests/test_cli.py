@@ -21,6 +21,7 @@ from tests.conftest import MIXED, in_pandas, make_table
 COMMANDS = (
     ["demo"], ["release"], ["sample"], ["retrain"], ["inspect"], ["verify"], ["report"],
     ["schema", "init"], ["schema", "check"], ["ledger", "show"], ["ledger", "set-limit"], ["ledger", "export"],
+    ["ledger", "move"],
 )  # fmt: skip
 
 

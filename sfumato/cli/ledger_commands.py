@@ -10,7 +10,7 @@ import typer
 from sfumato.cli.ledger_lines import as_csv, as_json, lines_of
 from sfumato.cli.ledger_tables import print_accounts, print_ledger
 from sfumato.cli.options import LedgerAddress, Who, Why, open_ledger
-from sfumato.cli.terminal import report_errors
+from sfumato.cli.terminal import report_errors, say
 from sfumato.trusted.adjacency import Adjacency
 
 ledger_app = typer.Typer(no_args_is_help=True, help="What was spent on which dataset, and what is left.")
@@ -89,3 +89,24 @@ def ledger_export(
             typer.echo(as_csv(lines_of(entries)), nl=False)
         case Format.JSON:
             typer.echo(as_json(lines_of(entries)), nl=False)
+
+
+@ledger_app.command("move")
+@report_errors
+def ledger_move(
+    to: Annotated[
+        str, typer.Argument(help="an empty ledger: a new file, or postgresql://host/database", show_default=False)
+    ],
+    ledger: LedgerAddress = None,
+) -> None:
+    """Go on in another ledger: copy all entries there with their hashes, and close the old one for good.
+
+    Run it while no release is running. If it breaks off, run it again.
+
+    Example: `sfumato ledger move postgresql://dbhost/ledgers --ledger ledger.sqlite`
+    """
+    from sfumato.trusted.ledger import Ledger
+
+    old, new = open_ledger(ledger), Ledger(to)
+    old.move_to(new)
+    say(f"{new.place} has all {len(new.entries())} entries; {old.place} is closed. Name the new one from now on.")

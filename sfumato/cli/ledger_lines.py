@@ -36,7 +36,7 @@ class Line:
 def lines_of(entries: "Sequence[Entry]") -> list[Line]:
     """The releases and limits, in their order; what was committed later shows as `finished`."""
     done = {json.loads(entry.detail)["reservation"] for entry in entries if entry.kind == "commit"}
-    return [_line(entry, entry.hash in done) for entry in entries if entry.kind != "commit"]
+    return [_line(entry, entry.hash in done) for entry in entries if entry.is_limit or entry.is_reservation]
 
 
 def _line(entry: "Entry", finished: bool) -> Line:

@@ -52,7 +52,12 @@ def _what_fits(account: "Account", accounts: "Sequence[Account]") -> float | Non
 
 def print_ledger(book: "Ledger", dataset: str | None) -> None:
     """Tables of one dataset, or of all: what was spent and what is left, then every release and limit."""
-    lines = [line for line in lines_of(book.entries()) if dataset in (None, line.dataset)]
+    from sfumato.trusted.ledger.entries import moved_to
+
+    entries = book.entries()
+    if place := moved_to(entries):
+        say(f"{book.place} was moved and is closed; it goes on as {place}", "bold")
+    lines = [line for line in lines_of(entries) if dataset in (None, line.dataset)]
     if not lines:
         say(f"{book.place} has no entries{f' for {dataset}' if dataset else ''} yet.")
         return

@@ -56,11 +56,12 @@ class TestAddresses:
         [
             ("postgresql://host/ledgers", "postgresql://host/ledgers"),
             ("postgres://ada@host:5433/ledgers?sslmode=require", "postgresql://host:5433/ledgers"),
-            ("postgresql://ada@/ledgers?host=/run/pg", "postgresql:///ledgers"),
+            ("postgresql://ada@/ledgers?host=/run/pg&user=ada", "postgresql:///ledgers?host=/run/pg"),
+            ("postgresql:///ledgers?port=5433&sslmode=require", "postgresql:///ledgers?port=5433"),
             ("postgresql://[::1]:5432,other.example/ledgers", "postgresql://[::1]:5432,other.example/ledgers"),
         ],
     )
-    def test_a_server_shows_neither_user_nor_options(self, address, place):
+    def test_a_server_shows_where_it_is_and_not_the_user(self, address, place):
         assert Ledger(address).place == place
         assert repr(Ledger(address)) == f"Ledger('{place}')"
 
@@ -84,6 +85,8 @@ class TestAddresses:
             "postgresql://host",
             "postgresql://host/",
             "postgresql:///?dbname=canary",
+            "postgresql://host/ledgers?dbname=canary",
+            "postgresql://host/ledgers?service=canary",
             "postgresql://ada:can/ary@host/ledgers",
             "postgresql://ada:12/canary@host/ledgers",
             "postgresql://host/a/canary",

@@ -2,7 +2,8 @@
 
 One append-only list of entries, each holding the hash of the one before it. A release writes two: it *reserves* its
 whole budget before a record is touched, and *commits* with the hash of its statement when it is done. What is spent is
-what was reserved, so a crash in between over-counts and never under-counts.
+what was reserved, so a crash in between over-counts and never under-counts. A ledger that goes on elsewhere is closed
+by a last entry that says where.
 
 `entries` is what one line says, and the chain of hashes; `accounts` is what the lines add up to, and when a limit
 refuses; `storage` is what is asked of a place that keeps them, `sqlite_file` and `postgresql_table` are two such

@@ -111,7 +111,7 @@ class Account:
 def accounts_of(entries: Sequence[Entry], dataset: str) -> list[Account]:
     """The accounts of one dataset: one for each currency that was ever used or limited."""
     own = [entry for entry in entries if entry.dataset == dataset]
-    used = {entry.currency for entry in own if entry.kind != "commit"}
+    used = {entry.currency for entry in own if entry.is_limit or entry.is_reservation}
     order = list(Adjacency)
     in_order = sorted(used, key=lambda currency: (currency.unit or "", order.index(currency.adjacency)))
     return [_account(own, dataset, currency) for currency in in_order]

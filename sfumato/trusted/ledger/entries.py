@@ -12,9 +12,10 @@ from sfumato.trusted.adjacency import Adjacency
 
 BY_PERSON = " by person"  # such an entry names the column that tells persons apart in its detail
 AND_DELTA = "reserve with delta"  # such an entry has the delta in its detail
+MOVED = "moved"  # the last entry of a ledger that goes on elsewhere, which its detail names
 KINDS = (
     *("limit", "reserve", "commit", "limit" + BY_PERSON, "reserve" + BY_PERSON),
-    *(AND_DELTA, AND_DELTA + BY_PERSON),
+    *(AND_DELTA, AND_DELTA + BY_PERSON, MOVED),
 )
 _BEGINNING = "0" * 64
 
@@ -103,6 +104,11 @@ def check_chain(entries: Sequence[Entry], place: str) -> None:
                 f"the chain of {place} is broken at entry {number}: the ledger was changed; restore a copy"
             )
         previous = entry.hash
+
+
+def moved_to(entries: Sequence[Entry]) -> str | None:
+    """Where a ledger goes on, if it was moved."""
+    return str(json.loads(entries[-1].detail)["to"]) if entries and entries[-1].kind == MOVED else None
 
 
 def _current_time() -> str:

@@ -15,7 +15,7 @@ from sfumato.trusted.ledger.accounts import (
     epsilon_that_fits,
     refuse_beyond,
 )
-from sfumato.trusted.ledger.entries import AND_DELTA, Entry, PrivacyUnit, check_chain, next_entry
+from sfumato.trusted.ledger.entries import AND_DELTA, MOVED, Entry, PrivacyUnit, check_chain, moved_to, next_entry
 from sfumato.trusted.ledger.purpose import UNSAID, Purpose
 from sfumato.trusted.ledger.storage import open_storage
 
@@ -24,7 +24,7 @@ class Ledger:
     """The ledger in a file, or in a PostgreSQL database for several machines; made when it is first written to.
 
     `address` is the path of a SQLite file, or `postgresql://user@host:port/database`, which holds no password:
-    PGPASSWORD, ~/.pgpass or a service file does. `place` is where it is, in words for people.
+    PGPASSWORD or ~/.pgpass does. `place` is where it is, in words for people.
 
     Formal guarantees
         `reserve` adds up, compares with the limit and writes in one exclusive transaction that is on disk when it
@@ -46,7 +46,7 @@ class Ledger:
 
     @property
     def place(self) -> str:
-        """Where it is: a path, or a server and a database without user or options."""
+        """Where it is: a path, or a server and a database without the user."""
         return self._storage.place
 
     def reserve(
@@ -94,7 +94,7 @@ class Ledger:
     def accounts(self, dataset: str | None = None) -> list[Account]:
         """The accounts of one dataset, or of all by name: one for each currency that was ever used or limited."""
         entries = self.entries()
-        names = sorted({entry.dataset for entry in entries}) if dataset is None else [dataset]
+        names = sorted({entry.dataset for entry in entries if entry.kind != MOVED}) if dataset is None else [dataset]
         return [account for name in names for account in accounts_of(entries, name)]
 
     def epsilon_that_fits(
@@ -109,6 +109,45 @@ class Ledger:
         For a release that discovers no lists of values.
         """
         return epsilon_that_fits(self.accounts(dataset), PrivacyUnit(adjacency, unit), delta)
+
+    def move_to(self, other: "Ledger") -> None:
+        """Go on in another, empty ledger: all entries are copied there, hashes and all, and this one is closed.
+
+        Formal guarantees
+            No entry can be written here once the copy is made, and none there before it is complete: the last entry
+            here, after which nothing is written, is on disk before the copy is committed, in one transaction that no
+            other writer there can come between. So no two ledgers ever count the same dataset side by side.
+        Edge cases
+            The other has entries, is this one, or cannot be written to: `LedgerError`, and this one stays open. A
+            crash after this one is closed: do the same again, to the same place. A release that runs meanwhile has its
+            reservation copied and cannot be finished: it counts, and gives no bundle.
+        """
+        if other.place == self.place:
+            raise LedgerError(f"{self.place} cannot be moved to itself; name another, empty ledger")
+
+        def copy(existing: Sequence[Entry]) -> Sequence[Entry]:
+            if existing:
+                raise LedgerError(f"{other.place} has entries of its own; name an empty ledger")
+            return self._close(other.place)
+
+        other._storage.append(copy)
+
+    def _close(self, to: str) -> Sequence[Entry]:
+        """Write the last entry, unless a move to the same place has written it; the entries before it."""
+
+        def make_last(entries: Sequence[Entry]) -> Sequence[Entry]:
+            check_chain(entries, self.place)
+            if moved_to(entries) == to:
+                return ()
+            self._refuse_moved(entries)
+            return (next_entry(entries, MOVED, "", PrivacyUnit(Adjacency.ADD_REMOVE), 0, {"to": to}),)
+
+        self._storage.append(make_last)
+        return self.entries()[:-1]
+
+    def _refuse_moved(self, entries: Sequence[Entry]) -> None:
+        if (place := moved_to(entries)) is not None:
+            raise LedgerError(f"the ledger {self.place} was moved and is closed; use {place}")
 
     def entries(self) -> list[Entry]:
         """All entries, their chain checked; none where nothing was written yet."""
@@ -127,12 +166,17 @@ class Ledger:
     ) -> Entry:
         """Write an entry if the chain holds and `check`, which sees all entries so far, does not raise."""
 
-        def make_next(entries: Sequence[Entry]) -> Entry:
-            check_chain(entries, self.place)
-            check(entries)
-            return next_entry(entries, kind, dataset, currency, units, detail)
+        written: list[Entry] = []
 
-        return self._storage.append(make_next)
+        def make_next(entries: Sequence[Entry]) -> Sequence[Entry]:
+            check_chain(entries, self.place)
+            self._refuse_moved(entries)
+            check(entries)
+            written.append(next_entry(entries, kind, dataset, currency, units, detail))
+            return written
+
+        self._storage.append(make_next)
+        return written[0]
 
 
 def default_path() -> str | Path:

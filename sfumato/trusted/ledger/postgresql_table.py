@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import astuple
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl, urlencode
 
 from sfumato.errors import LedgerError
 from sfumato.trusted.ledger.entries import Entry
@@ -16,8 +17,10 @@ R = TypeVar("R")
 
 _HOST = r"(?:[\w.%-]+|\[[0-9A-Fa-f:.%]+\])(?::\d*)?"
 _ADDRESS = re.compile(
-    rf"postgres(?:ql)?://(?:[^@/:?#]*@)?(?P<host>{_HOST}(?:,{_HOST})*)?/(?P<database>[^/?@:#]+)(?:\?.*)?"
+    rf"postgres(?:ql)?://(?:[^@/:?#]*@)?(?P<host>{_HOST}(?:,{_HOST})*)?/(?P<database>[^/?@:#]+)(?:\?(?P<options>.*))?"
 )
+_WHERE = ("host", "hostaddr", "port")
+_OTHER_DATABASE = {"dbname", "service", "servicefile"}
 _SELECT = """select number, time, kind, dataset, adjacency, units, detail, previous, hash
   from only sfumato.entries order by number"""
 _INSERT = """insert into sfumato.entries (number, time, kind, dataset, adjacency, units, detail, previous, hash)
@@ -56,7 +59,7 @@ _CURES = {
     "55P03": "another release has held it for a minute; try again",
     "25006": "the server is read-only, a replica perhaps; name the primary",
 }
-_UNKNOWN = "; whether the entry was written is not known: if `sfumato ledger show` has it, it counts"
+_UNKNOWN = "; whether the entry was written is not known: if `sfumato ledger export` has it, it counts"
 _CURE = "check the address, that the server is up and that you are let in"
 
 
@@ -75,26 +78,29 @@ class PostgresqlTable:
     Edge cases
         A connection that breaks while it commits: `LedgerError` that says that the entry may have been written.
         A table of this name that is another application's, a view, unlogged or partitioned: `LedgerError`.
-        Messages quote nothing of what the driver says, and of the address neither user nor options.
+        Messages quote nothing of what the driver says, and of the address neither the user nor options
+        other than where the server is.
     """
 
     def __init__(self, address: str) -> None:
         refuse_secrets(address)
         parts = _ADDRESS.fullmatch(address)
-        if parts is None:
+        options = dict(parse_qsl(parts["options"] or "")) if parts else {}
+        if parts is None or _OTHER_DATABASE & options.keys():
             raise LedgerError(
                 "the ledger's address cannot be read; write postgresql://user@host:port/database, with the name of the "
                 "database, which would otherwise be another one for each user"
             )
         self._address = address
-        self.place = f"postgresql://{parts['host'] or ''}/{parts['database']}"
+        where = urlencode({name: options[name] for name in _WHERE if name in options}, safe="/,:")
+        self.place = f"postgresql://{parts['host'] or ''}/{parts['database']}{'?' if where else ''}{where}"
 
     def read(self) -> list[Entry]:
         """See `Storage`."""
         with self._transaction("read only") as cursor:
             return self._entries(cursor) if self._is_made(cursor) else []
 
-    def append(self, make_next: Callable[[Sequence[Entry]], Entry]) -> Entry:
+    def append(self, make_next: Callable[[Sequence[Entry]], Sequence[Entry]]) -> None:
         """See `Storage`."""
         with self._transaction("read write") as cursor:
             self._fetch(cursor, _LOCK)
@@ -102,10 +108,11 @@ class PostgresqlTable:
             if not self._is_made(cursor):
                 for statement in _MAKE:
                     self._execute(cursor, statement)
-            entry = make_next(self._entries(cursor))
-            if self._fetch(cursor, _INSERT, *astuple(entry)) != [(entry.hash,)]:
-                raise LedgerError(f"{self.place} did not take an entry, by a rule or trigger of its own; remove that")
-            return entry
+            for entry in make_next(self._entries(cursor)):
+                if self._fetch(cursor, _INSERT, *astuple(entry)) != [(entry.hash,)]:
+                    raise LedgerError(
+                        f"{self.place} did not take an entry, by a rule or trigger of its own; remove that"
+                    )
 
     @contextmanager
     def _transaction(self, access: str) -> Iterator[Any]:

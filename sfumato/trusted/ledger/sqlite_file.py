@@ -10,6 +10,7 @@ from pathlib import Path
 from sfumato.errors import LedgerError
 from sfumato.trusted.ledger.entries import Entry
 
+_WAIT = 60  # seconds for another writer
 _OURS = 0x5F0A70  # SQLite's mark of whose file it is
 _TABLE = f"""
 pragma application_id = {_OURS};
@@ -48,20 +49,19 @@ class SqliteFile:
         with self._open() as connection:
             return _entries(connection)
 
-    def append(self, make_next: Callable[[Sequence[Entry]], Entry]) -> Entry:
+    def append(self, make_next: Callable[[Sequence[Entry]], Sequence[Entry]]) -> None:
         """See `Storage`."""
         with self._open() as connection:
             connection.execute("begin immediate")
-            entry = make_next(_entries(connection))
-            connection.execute("insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(entry))
+            for entry in make_next(_entries(connection)):
+                connection.execute("insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(entry))
             connection.execute("commit")
-            return entry
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._path, timeout=60, isolation_level=None)) as connection:
+            with closing(sqlite3.connect(self._path, timeout=_WAIT, isolation_level=None)) as connection:
                 connection.execute("pragma synchronous = extra")  # even a journal's removal is on disk after a commit
                 self._make_or_recognise(connection)
                 yield connection

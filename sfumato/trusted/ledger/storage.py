@@ -18,22 +18,22 @@ class Storage(Protocol):
     """A place that keeps entries. It does not judge them: chain, sums and limits are the ledger's.
 
     Formal guarantees that a class must keep
-        `append` reads all entries, calls `make_next` with them and writes what it returns, in one transaction that no
-        other writer can come between. When it returns, the entry is on disk; when it raises, the entry may be there
-        only if the error says that this is not known. Entries are never changed or removed by it.
+        `append` reads all entries, calls `make_next` with them and writes what it returns, all or nothing, in one
+        transaction that no other writer can come between. When it returns, that is on disk; when it raises, it may be
+        there only if the error says that this is not known. Entries are never changed or removed by it.
     Edge cases
         What is not a ledger, or cannot be reached: `LedgerError`, and nothing is written.
     """
 
     @property
     def place(self) -> str:
-        """Where it is, in words for people: without a user's name, a password or options."""
+        """Where it is, in words for people: without a user's name or a password."""
 
     def read(self) -> list[Entry]:
         """All entries in their order; none where nothing was made yet. Looking makes nothing."""
 
-    def append(self, make_next: Callable[[Sequence[Entry]], Entry]) -> Entry:
-        """Write the entry that `make_next` makes of all entries so far, or nothing if it raises."""
+    def append(self, make_next: Callable[[Sequence[Entry]], Sequence[Entry]]) -> None:
+        """Write the entries that `make_next` makes of all entries so far, or nothing if it raises."""
 
 
 def open_storage(address: str | Path) -> Storage:
