@@ -248,24 +248,32 @@ class TestTampering:
             ledger.reserve("clinic", ADD_REMOVE, 1, {})
 
     @pytest.mark.parametrize(
-        "statement",
+        "statements",
         [
-            "create table sfumato.entries (x integer)",
-            "create view sfumato.entries as select 1 as number",
-            "create unlogged table sfumato.entries (number bigint)",
+            ["create table sfumato.entries (x integer)"],
+            [
+                "create view sfumato.entries as select 1 as number",
+                f"comment on view sfumato.entries is '{module._MARK}'",
+            ],
+            [  # which a crash of the server empties
+                "create unlogged table sfumato.entries (number bigint)",
+                f"comment on table sfumato.entries is '{module._MARK}'",
+            ],
         ],
+        ids=["another table", "a view", "unlogged"],
     )
-    def test_a_table_of_somebody_else_is_left_alone(self, ledger, server, statement):
-        server.run("create schema sfumato", statement)
+    def test_a_table_of_somebody_else_is_left_alone(self, ledger, server, statements):
+        server.run("create schema sfumato", *statements)
         for work in (Ledger.entries, lambda book: book.reserve("clinic", ADD_REMOVE, 1, {})):
             with pytest.raises(LedgerError, match="not a ledger of this version; name another database"):
                 work(ledger)
 
-    def test_a_table_that_swallows_entries_is_seen(self, ledger, server):
+    @pytest.mark.parametrize("work", ["return null", "new.hash := new.previous; return new"])
+    def test_a_table_that_swallows_or_changes_entries_is_seen(self, ledger, server, work):
         ledger.reserve("clinic", ADD_REMOVE, 1, {})
         server.run(
-            "create function sfumato.swallow() returns trigger language plpgsql as $$ begin return null; end $$",
-            "create trigger swallow before insert on sfumato.entries for each row execute function sfumato.swallow()",
+            f"create function sfumato.meddle() returns trigger language plpgsql as $$ begin {work}; end $$",
+            "create trigger meddle before insert on sfumato.entries for each row execute function sfumato.meddle()",
         )
         with pytest.raises(LedgerError, match="did not take an entry"):
             ledger.reserve("clinic", ADD_REMOVE, 1, {})

@@ -31,7 +31,7 @@ _MAKE = (
     "create schema if not exists sfumato",
     """create table sfumato.entries (
       number bigint primary key, time text not null, kind text not null, dataset text not null,
-      adjacency text not null, units bigint not null, detail text not null, previous text not null unique,
+      adjacency text not null, units bigint not null, detail text not null, previous text not null,
       hash text not null)""",
     """create function sfumato.refuse_change() returns trigger language plpgsql as $$
       begin raise exception 'entries are never changed or removed'; end $$""",
@@ -69,8 +69,8 @@ class PostgresqlTable:
     Formal guarantees
         Writers come one after another: each takes an advisory lock, which ends with its transaction, before it reads
         the entries, and reads them at level read committed, so that it sees all that were committed before. Even
-        without that lock (a writer that is not this program) two entries cannot follow the same one: `number` is the
-        primary key and `previous` is unique, so that the second commit fails and writes nothing. Therefore what
+        without that lock (a writer that is not this program) two entries cannot follow the same ones: both would have
+        the same `number`, which is the primary key, so that the second fails and writes nothing. Therefore what
         `make_next` compared with the limit is all that was ever written.
         The entry is on disk when the commit returns: synchronous_commit is on, and a server without fsync is refused.
         A writer that is killed before its commit reaches the server leaves nothing, after it the whole entry.
