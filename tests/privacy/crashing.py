@@ -62,28 +62,35 @@ class Outcome:
         return Outcome(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
 
-def work(write: Writer, address: str | Path, seen: Path) -> None:
+def work(write: Writer, address: str | Path, seen: Path, most: int) -> None:
     """A writer: releases of random cost until the limit refuses again and again."""
     rng, ledger = random.Random(os.getpid()), Ledger(address)
     while True:
         try:
-            write(ledger, seen, rng.randint(LIMIT.units // 400, LIMIT.units // 40))
+            write(ledger, seen, rng.randint(most // 10, most))
         except BudgetExceededError:
             if rng.random() < 0.05:
                 return
 
 
 def trial(
-    write: Writer = honest, seconds: float = 1.5, place: Place = in_a_file, pause: tuple[float, float] = (0.01, 0.05)
+    write: Writer = honest,
+    seconds: float = 1.5,
+    place: Place = in_a_file,
+    pause: tuple[float, float] = (0.01, 0.05),
+    most: int = LIMIT.units // 40,
 ) -> Outcome:
-    """Four writers on one ledger; one of them is killed every few hundredths of a second and started anew."""
+    """Four writers on one ledger; one of them is killed after every short pause and started anew.
+
+    A release costs `most` units at most.
+    """
     context = mp.get_context("fork")
     with tempfile.TemporaryDirectory() as folder:
         address, seen = place(Path(folder)), Path(folder) / "seen"
         Ledger(address).set_limit("clinic", LIMIT)
 
         def start() -> mp.process.BaseProcess:
-            process = context.Process(target=work, args=(write, address, seen))
+            process = context.Process(target=work, args=(write, address, seen, most))
             process.start()
             return process
 
@@ -95,7 +102,7 @@ def trial(
             writers[one] = start()
         for writer in writers:
             kill(writer)
-        return judge(address, seen, kills)
+        return judge(address, seen, kills, most)
 
 
 def kill(process: mp.process.BaseProcess) -> int:
@@ -107,7 +114,7 @@ def kill(process: mp.process.BaseProcess) -> int:
     return int(alive)
 
 
-def judge(address: str | Path, seen: Path, kills: int) -> Outcome:
+def judge(address: str | Path, seen: Path, kills: int, most: int) -> Outcome:
     """What the ledger says against what was seen; an entry of our own waits for what a server still has to finish."""
     shown = [int(line) for line in seen.read_text().split()] if seen.exists() else []
     try:
@@ -115,7 +122,7 @@ def judge(address: str | Path, seen: Path, kills: int) -> Outcome:
         (account,) = Ledger(address).accounts("clinic")
     except LedgerError:
         return Outcome(1, kills, len(shown), 0, 0, 0, 1)
-    full = account.spent > LIMIT.units - LIMIT.units // 40
+    full = account.spent > LIMIT.units - most
     return Outcome(1, kills, len(shown), full, account.spent > LIMIT.units, sum(shown) > account.spent, 0)
 
 

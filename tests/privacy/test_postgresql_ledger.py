@@ -27,7 +27,8 @@ pytest.importorskip("adbc_driver_postgresql", reason="pip install 'sfumato[sql]'
 ADD_REMOVE, REPLACE, LABEL = Adjacency
 LIMIT = Budget(1.0, 1e-6)
 RAIN = "{sfumato: 1, name: rain, columns: [{name: wet, type: boolean}]}"
-SLOWER = {"seconds": 2.0, "pause": (0.05, 0.25)}  # a connection to a server takes longer than a file
+# A connection to a server takes longer than a file; few releases reach the limit.
+SLOWER = {"seconds": 2.0, "pause": (0.05, 0.25), "most": LIMIT.units // 8}
 COLUMNS = ("number", "time", "kind", "dataset", "adjacency", "units", "detail", "previous", "hash")
 
 
@@ -167,8 +168,9 @@ class TestKilled:
 
     @pytest.mark.slow
     def test_500_kills(self, server):
-        outcome = trials_until(500, 500, place=lambda _: empty(server), **{**SLOWER, "seconds": 8.0})
-        check(outcome, kills=500, releases=500)
+        outcome = trials_until(500, 300, place=lambda _: empty(server), **{**SLOWER, "seconds": 6.0})
+        check(outcome, kills=500, releases=300)
+        assert outcome.trials_at_the_limit >= outcome.trials / 4
         print(outcome)
 
     def test_a_spend_after_the_release_is_seen(self, server):
