@@ -16,6 +16,7 @@ from sfumato.fitting.tuning import current_constants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import DEFAULT_DELTA
 from sfumato.trusted.constraints import layout_of
+from sfumato.trusted.ledger.purpose import check_purpose
 from sfumato.trusted.reservation import LedgerLike
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.session import check_terms, open_session
@@ -33,6 +34,8 @@ def release(
     types: Literal["declared"] | None = None,
     components: int | None = None,
     seed: int | None = None,
+    purpose: str | None = None,
+    who: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Release:
     """Release the distribution of a private table.
@@ -49,8 +52,11 @@ def release(
     components  how many Gaussians a mixture without a category as target gets; by default as many as the data bear out
     types       of a pandas or polars frame: "declared" says that you set the type of every column yourself, so that the
                 rows did not decide it. Else only columns that inference cannot change are accepted, see docs/values.md
-    ledger      where the spending is written down: by default the user's ledger (`$SFUMATO_LEDGER`); None: nowhere
+    ledger      where the spending is written down: a `sfumato.Ledger`, its file, or `postgresql://host/database`; by
+                default the user's ledger (`$SFUMATO_LEDGER`); None: nowhere
     seed        for tests and studies: the release is then marked "seeded: not private" for good
+    purpose, who     why, and on whose account (by default the user's name): your words, one line each, which must
+                not come from the rows. They are written into the ledger; the release and its bundle do not hold them
     progress    called with a few words when a stage begins
 
     Formal guarantees
@@ -71,7 +77,15 @@ def release(
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
     chosen = _choose_mechanism(mechanism, layout_of(schema).measured)
     terms = check_terms(
-        schema, epsilon, delta, adjacency, types, ledger, seed, delta_keys=delta_of_lists(schema, delta)
+        schema,
+        epsilon,
+        delta,
+        adjacency,
+        types,
+        ledger,
+        seed,
+        delta_keys=delta_of_lists(schema, delta),
+        purpose=check_purpose(who, purpose),
     )
     if components is not None and chosen != "mixture":
         raise RequestError("components are for mechanism mixture; leave them out")

@@ -30,7 +30,10 @@ class BudgetError(SfumatoError):
 
 
 class BudgetExceededError(SfumatoError):
-    """The budget or the dataset's limit does not allow it. Both are numbers of mu squared."""
+    """The budget or the dataset's limit does not allow it. The message speaks of epsilon.
+
+    `requested` and `remaining` are exact sums for programs: numbers of mu squared, which add up where epsilons do not.
+    """
 
     def __init__(self, message: str, *, requested: float, remaining: float) -> None:
         super().__init__(message)

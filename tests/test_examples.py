@@ -21,7 +21,8 @@ MODULES = {
     "sfumato.reports.write": 1,
     "sfumato.sklearn.synthesizer": 1,
     "sfumato.trusted.budget": 1,
-    "sfumato.trusted.ledger": 1,
+    "sfumato.trusted.ledger.ledger": 1,
+    "sfumato.trusted.ledger.purpose": 1,
     "sfumato.trusted.schema.schema": 3,
     "sfumato.trusted.sources.databases": 1,
 }

@@ -7,20 +7,22 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.ledger_tables import print_accounts
 from sfumato.cli.options import (
     Bundle,
     Data,
     DatabaseQuery,
     DatabaseTable,
     Engine,
-    LedgerFile,
+    LedgerAddress,
+    Who,
+    Why,
     database_or_path,
     open_data,
     open_ledger,
 )
 from sfumato.cli.receiver_commands import report, sample
 from sfumato.cli.terminal import (
-    print_accounts,
     print_column_checks,
     print_evaluation,
     print_statement,
@@ -47,7 +49,7 @@ def demo(out: Annotated[Path, typer.Option(help="the folder to write to")] = Pat
             made_before.unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"{out} cannot be used ({error.strerror}); choose another folder") from None
-    release(str(TABLE), schema=SCHEMA, epsilon=1.0, ledger=out / "ledger.sqlite", out=bundle)
+    release(str(TABLE), schema=SCHEMA, epsilon=1.0, ledger=str(out / "ledger.sqlite"), out=bundle)
     sample(bundle, out=table)
     report(bundle, out=page)
 
@@ -72,12 +74,16 @@ def release(
     engine: Annotated[Engine, typer.Option(help="where sums are taken; spark also takes the name of its table")] = (
         Engine.LOCAL
     ),
-    ledger: LedgerFile = None,
+    ledger: LedgerAddress = None,
+    purpose: Why = None,
+    who: Who = None,
     seed: Annotated[int | None, typer.Option(help="for tests and studies: marks the release as not private")] = None,
 ) -> None:
     """Release the distribution of a private table as a bundle.
 
     Example: `sfumato release stays.parquet --schema stays.yaml --epsilon 1 --out stays.sfumato`
+
+    With `--purpose "yearly report"` the ledger says why; the bundle does not.
 
     From a database: `sfumato release postgresql://dbhost/clinic --table stays --schema stays.yaml ...`; the password
     comes from `PGPASSWORD` or `~/.pgpass`. On a cluster: `PYSPARK_SUBMIT_ARGS="--master yarn pyspark-shell" sfumato
@@ -102,6 +108,8 @@ def release(
                 components=components,
                 ledger=book,
                 seed=seed,
+                purpose=purpose,
+                who=who,
                 progress=progress,
             )
             released.write(file)

@@ -31,10 +31,16 @@ Data = Annotated[
 ]
 DatabaseTable = Annotated[str | None, typer.Option("--table", help="of a database: the table")]
 DatabaseQuery = Annotated[Path | None, typer.Option("--query", help="of a database: a file with one select")]
-LedgerFile = Annotated[
-    Path | None,
-    typer.Option("--ledger", help="the ledger's file; by default $SFUMATO_LEDGER or the user's data folder"),
+LedgerAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        help="the ledger: a file, or postgresql://host/database; by default $SFUMATO_LEDGER or a file in the user's "
+        "data folder",
+    ),
 ]
+Who = Annotated[str | None, typer.Option("--who", help="for the ledger: on whose account; by default the user's name")]
+Why = Annotated[str | None, typer.Option("--purpose", help="for the ledger: why, in one line; not from the rows")]
 
 
 def open_data(data: str, schema: "Schema", table: str | None, query: Path | None, engine: Engine) -> Any:
@@ -65,8 +71,8 @@ def database_or_path(data: str, table: str | None, query: Path | None) -> Any:
     return Database(data, table=table, query=text)
 
 
-def open_ledger(path: Path | None) -> "Ledger":
-    """The ledger in a file; by default the user's."""
+def open_ledger(address: str | None) -> "Ledger":
+    """The ledger at an address; by default the user's."""
     from sfumato.trusted.ledger import Ledger, default_path
 
-    return Ledger(path or default_path())
+    return Ledger(address or default_path())

@@ -1,7 +1,6 @@
 """What a person sees on a terminal: words, errors with their exit codes, progress, tables."""
 
 import functools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from sfumato.artefact.verify import Check
     from sfumato.evaluation import Evaluation
     from sfumato.evaluation.checking import ColumnCheck
-    from sfumato.trusted.ledger import Ledger
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -62,8 +60,17 @@ def fail(message: str, code: int) -> NoReturn:
 
 def say(words: str, style: str = "", console: Console = _screen) -> None:
     """Print words as they are, without the control characters that a foreign bundle may hold."""
-    plain = "".join(character if character.isprintable() or character == "\n" else "\ufffd" for character in words)
-    console.print(plain, style=style, markup=False, highlight=False, soft_wrap=True)
+    console.print(printable(words), style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def printable(words: str) -> str:
+    """Words in which a mark stands for every control character but line breaks."""
+    return "".join(character if character.isprintable() or character == "\n" else "\ufffd" for character in words)
+
+
+def print_wrapped(words: Table | Text) -> None:
+    """Print a table, or words, as wide as the terminal at most."""
+    _screen.print(words)
 
 
 @contextmanager
@@ -97,29 +104,6 @@ def print_statement(released: "Release") -> None:
         share = item.units / statement.units_budget
         effect = f"the largest effect of one {'person' if statement.unit else 'record'}"
         say(f"  {share:6.1%} of the budget  {item.what}; noise is {item.sigma / item.sensitivity:.3g} times {effect}")
-
-
-def print_accounts(book: "Ledger", dataset: str | None) -> None:
-    """What was spent on a dataset, or on all of them, and what is left."""
-    from sfumato.trusted.budget import epsilon_of
-    from sfumato.trusted.privacy_filter import mu_of_units
-
-    for account in book.accounts(dataset):
-        delta = account.limit_as_set[1] if account.limit_as_set else 1e-6
-        for_noise = delta - account.delta
-        of_noise = epsilon_of(mu_of_units(account.spent), for_noise) if account.spent and for_noise > 0 else 0.0
-        spent = of_noise if for_noise > 0 else math.inf
-        limit = f" of epsilon {account.limit_as_set[0]:g}" if account.limit_as_set else ", no limit set"
-        left = f", {max(0.0, 1 - account.spent / account.limit):.1%} of mu squared left" if account.limit else ""
-        stopped = f", {account.unfinished} reserved and not finished" if account.unfinished else ""
-        uncounted = (
-            f", {account.uncounted} under an adjacency or unit that promises nothing here" if account.uncounted else ""
-        )
-        say(
-            f"\nledger {book.path}: under {account.currency} dataset {account.dataset} has spent epsilon {spent:.4g}"
-            f"{limit} at delta {delta:g} in {account.releases} release{'s' * (account.releases != 1)}"
-            f"{stopped}{uncounted}{left}."
-        )
 
 
 _MARKS = {

@@ -15,6 +15,7 @@ from sfumato.trusted.budget import Budget
 from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.encoding import Header
+from sfumato.trusted.ledger.purpose import UNSAID, Purpose
 from sfumato.trusted.noise import SecureNoise, SeededNoise
 from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.reservation import LedgerLike, Reservation
@@ -30,6 +31,7 @@ class Terms:
 
     types    "declared": the custodian set the type of every column of a frame, the rows did not
     ledger   where the spending is written down
+    purpose  who spends and why, for the ledger alone
     seed     of the noise, for tests and studies; such a release is marked as not private
     """
 
@@ -39,6 +41,7 @@ class Terms:
     types: Types
     ledger: LedgerLike
     seed: int | None
+    purpose: Purpose = UNSAID
 
 
 def check_terms(
@@ -50,11 +53,14 @@ def check_terms(
     ledger: LedgerLike,
     seed: int | None,
     delta_keys: float = 0.0,
+    purpose: Purpose = UNSAID,
 ) -> Terms:
     """Refuse what cannot be kept, before anything is opened. The budget is for all records of a person that count.
 
     `delta_keys` of delta is set aside for lists of values that are to be discovered.
     """
+    if purpose.purpose is not None and ledger is None:
+        raise RequestError("a purpose is written into the ledger, and there is none; name a ledger, or leave it out")
     if types not in (None, "declared"):
         raise RequestError(f'types is {types!r}; say "declared", or leave it out')
     if adjacency not in list(Adjacency):
@@ -74,7 +80,7 @@ def check_terms(
             "count; remove one of the two from the schema"
         )
     budget = Budget(epsilon, delta, schema.unit.records if schema.unit else 1, delta_keys)
-    return Terms(schema, budget, Adjacency(adjacency), "declared" if types else None, ledger, seed)
+    return Terms(schema, budget, Adjacency(adjacency), "declared" if types else None, ledger, seed, purpose)
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,7 @@ def open_session(data: Any, terms: Terms, mechanism: str) -> Iterator[Session]:
         source = open_source(data, schema, noise.key(), declared=terms.types == "declared")
         opened.callback(source.close)
         unit = schema.unit.column if schema.unit else None
-        reservation.enter(terms.adjacency, mechanism, not noise.private, unit)
+        reservation.enter(terms.adjacency, mechanism, not noise.private, unit, terms.purpose)
         privacy_filter = PrivacyFilter(budget.units, budget.records, budget.delta_keys)
         public = layout_of(schema).measured.features if schema.public_features else ()
         curator = Curator(source, terms.adjacency, privacy_filter, noise, public)

@@ -11,13 +11,19 @@ from sfumato.errors import BudgetExceededError, LedgerError
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.ledger import Ledger, PrivacyUnit, default_path, held_against
+from sfumato.trusted.ledger.sqlite_file import SqliteFile
 
 ADD_REMOVE, REPLACE, LABEL = Adjacency
 
 
 @pytest.fixture
-def ledger(tmp_path):
-    return Ledger(tmp_path / "books" / "ledger.sqlite")
+def path(tmp_path):
+    return tmp_path / "books" / "ledger.sqlite"
+
+
+@pytest.fixture
+def ledger(path):
+    return Ledger(path)
 
 
 def test_a_release_is_reserved_then_committed(ledger):
@@ -52,26 +58,26 @@ def test_the_last_limit_counts(ledger):
     ledger.reserve("clinic", ADD_REMOVE, Budget(2.5, 1e-6).units, {})
 
 
-def test_nothing_is_made_by_looking(ledger):
+def test_nothing_is_made_by_looking(ledger, path):
     assert ledger.entries() == []
-    assert not ledger.path.exists()
+    assert not path.exists()
 
 
-def test_every_changed_swapped_or_lost_field_breaks_the_chain(ledger):
+def test_every_changed_swapped_or_lost_field_breaks_the_chain(ledger, path):
     for number in range(4):
         ledger.reserve("clinic", ADD_REMOVE, 100 + number, {"number": number})
-    good = ledger.path.read_bytes()
+    good = path.read_bytes()
     columns = ("number", "time", "kind", "dataset", "adjacency", "units", "detail", "previous", "hash")
     for row in range(1, 5):
         for column in columns:
-            ledger.path.write_bytes(good)
+            path.write_bytes(good)
             value = "77" if column in ("number", "units") else "'limit'"
-            _tamper(ledger.path, f"update entries set {column} = {value} where number = {row}")
+            _tamper(path, f"update entries set {column} = {value} where number = {row}")
             with pytest.raises(LedgerError):
                 ledger.entries()
     for row in range(1, 4):
-        ledger.path.write_bytes(good)
-        _tamper(ledger.path, f"delete from entries where number = {row}")
+        path.write_bytes(good)
+        _tamper(path, f"delete from entries where number = {row}")
         with pytest.raises(LedgerError, match="chain"):
             ledger.entries()
 
@@ -84,24 +90,24 @@ def _tamper(path, statement):
     connection.close()
 
 
-def test_a_rollback_shows_against_the_last_known_hash(ledger):
+def test_a_rollback_shows_against_the_last_known_hash(ledger, path):
     ledger.reserve("clinic", ADD_REMOVE, 1, {})
-    old = shutil.copy(ledger.path, ledger.path.with_name("old.sqlite"))
+    old = shutil.copy(path, path.with_name("old.sqlite"))
     last = ledger.reserve("clinic", ADD_REMOVE, 1, {})
     assert last.hash not in [entry.hash for entry in Ledger(old).entries()]
 
 
-def test_sql_cannot_change_or_remove_an_entry(ledger):
+def test_sql_cannot_change_or_remove_an_entry(ledger, path):
     ledger.reserve("clinic", ADD_REMOVE, 1, {})
     for statement in ("update entries set units = 0", "delete from entries"):
-        with sqlite3.connect(ledger.path) as connection, pytest.raises(sqlite3.Error, match="never"):
+        with sqlite3.connect(path) as connection, pytest.raises(sqlite3.Error, match="never"):
             connection.execute(statement)
         connection.close()
 
 
-def test_an_unknown_kind_of_entry_is_refused(ledger):
+def test_an_unknown_kind_of_entry_is_refused(ledger, path):
     ledger.reserve("clinic", ADD_REMOVE, 1, {})
-    _tamper(ledger.path, "update entries set kind = 'refund'")
+    _tamper(path, "update entries set kind = 'refund'")
     with pytest.raises(LedgerError, match="'refund', unknown to this version"):
         ledger.reserve("clinic", ADD_REMOVE, 1, {})
 
@@ -304,7 +310,9 @@ def test_threads_at_once_do_not_overspend(ledger):
 
 def test_the_default_place_can_be_named(monkeypatch, tmp_path):
     monkeypatch.setenv("SFUMATO_LEDGER", str(tmp_path / "mine"))
-    assert default_path() == tmp_path / "mine"
+    assert Ledger(default_path()).place == str(tmp_path / "mine")
+    monkeypatch.setenv("SFUMATO_LEDGER", "postgresql://somebody@books.example:5433/ledgers?sslmode=require")
+    assert Ledger(default_path()).place == "postgresql://books.example:5433/ledgers"
     monkeypatch.delenv("SFUMATO_LEDGER")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert default_path() == tmp_path / "sfumato" / "ledger.sqlite"
@@ -315,12 +323,12 @@ def test_the_default_place_can_be_named(monkeypatch, tmp_path):
 def test_what_is_written_is_on_disk(tmp_path, monkeypatch):
     """SQLite syncs the file and the removal of its journal; a new file is safe when its folder is synced as well."""
     synced = []
-    monkeypatch.setattr("sfumato.trusted.ledger._sync_folder", synced.append)
-    ledger = Ledger(tmp_path / "l.sqlite")
-    with ledger._open() as connection:
+    monkeypatch.setattr("sfumato.trusted.ledger.sqlite_file._sync_folder", synced.append)
+    file = SqliteFile(tmp_path / "l.sqlite")
+    with file._open() as connection:
         assert connection.execute("pragma synchronous").fetchone() == (3,)
     assert synced == [tmp_path]
-    with ledger._open():
+    with file._open():
         assert synced == [tmp_path]
 
 
@@ -331,7 +339,7 @@ def test_nobody_else_writes_between_the_sum_and_the_entry(tmp_path):
     asked = []
 
     def look(_entries):
-        other = sqlite3.connect(ledger.path, timeout=0, isolation_level=None)
+        other = sqlite3.connect(ledger.place, timeout=0, isolation_level=None)
         with contextlib.closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
             other.execute("begin immediate")
         asked.append(True)

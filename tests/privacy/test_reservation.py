@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sfumato.errors import BudgetExceededError
+from sfumato.errors import BudgetExceededError, LedgerError
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.ledger import Ledger
@@ -70,3 +70,20 @@ def test_an_error_while_the_entry_is_written_says_that_it_counts(ledger, monkeyp
     with pytest.raises(KeyboardInterrupt) as caught, Reservation(ledger, "d", BUDGET) as reservation:
         reservation.enter(Adjacency.ADD_REMOVE, "tables", False)
     assert "counts epsilon 1" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize(("error", "says_so"), [(KeyboardInterrupt, True), (LedgerError, False)])
+def test_where_the_ledger_cannot_be_read_any_more_it_is_taken_as_written(ledger, monkeypatch, error, says_so):
+    """Ctrl-C while the entry is written, and the server is gone; an error of the ledger itself says what is known."""
+
+    def cut_off(self, *_, **__):
+        raise error
+
+    def gone(self):
+        raise LedgerError("gone")
+
+    monkeypatch.setattr(Ledger, "reserve", cut_off)
+    monkeypatch.setattr(Ledger, "entries", gone)
+    with pytest.raises(error) as caught, Reservation(ledger, "d", BUDGET) as reservation:
+        reservation.enter(Adjacency.ADD_REMOVE, "tables", False)
+    assert hasattr(caught.value, "__notes__") == says_so

@@ -14,7 +14,7 @@ from typing import Any
 PASSWORD = "pw7canary"
 ROLE, STRANGER = "reader", "stranger"
 _ADMIN = "admin"
-_FAST = "-F -c listen_addresses='' -c max_connections=20 -c shared_buffers=16MB"
+_OPTIONS = "-c listen_addresses='' -c max_connections=20 -c shared_buffers=16MB"
 
 
 def programs() -> Path | None:
@@ -43,7 +43,7 @@ class Server:
         self._call("initdb", "-U", _ADMIN, f"--pwfile={folder / 'password'}", *options.split())
 
     def start(self) -> None:
-        self._call("pg_ctl", "start", "-w", "-l", str(self.folder / "log"), "-o", f"{_FAST} -k {self.folder}")
+        self._call("pg_ctl", "start", "-w", "-l", str(self.folder / "log"), "-o", f"{_OPTIONS} -k {self.folder}")
 
     def stop(self) -> None:
         self._call("pg_ctl", "stop", "-w", "-m", "immediate")

@@ -1,12 +1,10 @@
 """Tables of databases, and what queries find in them, as streams."""
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import parse_qsl
 
 import pyarrow as pa
 
@@ -15,6 +13,7 @@ from sfumato.trusted.encoding.header import check_columns, check_storage, header
 from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.redaction import public_name
 from sfumato.trusted.schema import Schema
+from sfumato.trusted.server_address import is_server, refuse_secrets
 from sfumato.trusted.sources.batches import StreamSource, alone
 from sfumato.trusted.sources.duckdb_files import DuckDB
 from sfumato.trusted.sources.postgresql import PostgreSQL
@@ -23,9 +22,6 @@ from sfumato.trusted.sources.sqlite_files import SQLite
 
 R = TypeVar("R")
 
-# As libpq splits it: what stands before an @ is the user, whatever it holds.
-_SERVER = re.compile(r"postgres(?:ql)?://(?:(?P<user>[^@/]*)@)?[^?]*\??(?P<options>.*)", re.DOTALL)
-_SECRETS = {"password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret"}
 _SUFFIXES: dict[str, Callable[[str, str, str | None], Connection]] = {
     ".duckdb": DuckDB,
     ".ddb": DuckDB,
@@ -55,8 +51,8 @@ class Database:
     def __post_init__(self) -> None:
         if (self.table is None) == (self.query is None):
             raise RequestError("a database needs a table or a query, and not both; give one of them")
-        if server := self._server:
-            _refuse_secrets(server)
+        if is_server(self.address):
+            refuse_secrets(str(self.address))
         elif "://" in str(self.address) or self._suffix not in _SUFFIXES:
             raise RequestError(
                 f"the address is neither postgresql:// nor a file that ends in {', '.join(_SUFFIXES)}; correct it"
@@ -65,7 +61,7 @@ class Database:
             rows_of_table(self.table)
 
     def __repr__(self) -> str:
-        address = "postgresql://..." if self._server else str(self.address)
+        address = "postgresql://..." if is_server(self.address) else str(self.address)
         return f"Database({address!r}, " + (f"table={self.table!r})" if self.query is None else "query=...)")
 
     @property
@@ -76,11 +72,7 @@ class Database:
     @property
     def connect(self) -> Callable[[str, str, str | None], Connection]:
         """What opens an address and rows of this kind, given the column that says whose record it is."""
-        return PostgreSQL if self._server else _SUFFIXES[self._suffix]
-
-    @property
-    def _server(self) -> re.Match[str] | None:
-        return _SERVER.fullmatch(self.address) if isinstance(self.address, str) else None
+        return PostgreSQL if is_server(self.address) else _SUFFIXES[self._suffix]
 
     @property
     def _suffix(self) -> str:
@@ -89,7 +81,7 @@ class Database:
 
 def is_database(where: str) -> bool:
     """Whether an address leads to a database rather than to files."""
-    return _SERVER.fullmatch(where) is not None or Path(where).suffix.lower() in _SUFFIXES
+    return is_server(where) or Path(where).suffix.lower() in _SUFFIXES
 
 
 def of_database(database: Database, schema: Schema) -> StreamSource:
@@ -115,15 +107,6 @@ def header_types(database: Database) -> dict[str, pa.DataType]:
     """The columns with their declared types; SQLite declares none."""
     with ExitStack() as undo:
         return dict(_connected(database, undo)[1])
-
-
-def _refuse_secrets(address: re.Match[str]) -> None:
-    options = {name.lower() for name, _ in parse_qsl(address["options"], keep_blank_values=True)}
-    if ":" in (address["user"] or "") or options & _SECRETS:
-        raise RequestError(
-            "the address holds a password, which would show in errors and lists of processes; leave it out, and put it "
-            "into PGPASSWORD, into ~/.pgpass (or where PGPASSFILE says) or into a service file"
-        )
 
 
 def _connected(
