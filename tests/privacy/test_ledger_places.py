@@ -49,7 +49,15 @@ class TestAddresses:
     def test_a_path_is_a_file(self, address):
         ledger = Ledger(address)
         assert isinstance(ledger._storage, SqliteFile)
-        assert repr(ledger) == f"Ledger('{address}')"
+        assert repr(ledger) == f"Ledger('{Path.cwd() / address}')"
+
+    def test_a_file_stays_the_same_wherever_the_program_goes(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        ledger = Ledger("ledger.sqlite")
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        ledger.reserve("clinic", Adjacency.ADD_REMOVE, 1, {})
+        assert (tmp_path / "ledger.sqlite").exists()
 
     @pytest.mark.parametrize(
         ("address", "place"),

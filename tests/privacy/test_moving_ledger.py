@@ -80,6 +80,16 @@ def test_a_move_that_breaks_off_is_done_again(old, new, monkeypatch):
     assert new.entries() == old.entries()[:-1]
 
 
+def test_the_same_words_in_another_folder_are_another_place(old, tmp_path, monkeypatch):
+    """Else a second move would make a second ledger that is open."""
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        moved = run("ledger", "move", "new.sqlite", "--ledger", old.place)
+        assert moved.exit_code == (0 if folder == "a" else 2)
+    assert Ledger("new.sqlite").entries() == []
+
+
 def test_nobody_writes_there_while_the_old_one_is_closed(old, new, monkeypatch):
     """The copy and the check that the place is empty are one transaction."""
     close, seen = Ledger._close, []

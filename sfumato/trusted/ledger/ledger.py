@@ -116,11 +116,12 @@ class Ledger:
         Formal guarantees
             No entry can be written here once the copy is made, and none there before it is complete: the last entry
             here, after which nothing is written, is on disk before the copy is committed, in one transaction that no
-            other writer there can come between. So no two ledgers ever count the same dataset side by side.
+            other writer there can come between. So no two ledgers ever count the same dataset side by side, as long as
+            one address names one place: an address without a host names another where PGHOST says so.
         Edge cases
-            The other has entries, is this one, or cannot be written to: `LedgerError`, and this one stays open. A
-            crash after this one is closed: do the same again, to the same place. A release that runs meanwhile has its
-            reservation copied and cannot be finished: it counts, and gives no bundle.
+            The other has entries, is this one, or cannot be opened: `LedgerError`, and this one stays open. A crash,
+            or an error of the other, after this one is closed: do the same again, to the same place. A release that
+            runs meanwhile has its reservation copied and cannot be finished: it counts, and gives no bundle.
         """
         if other.place == self.place:
             raise LedgerError(f"{self.place} cannot be moved to itself; name another, empty ledger")

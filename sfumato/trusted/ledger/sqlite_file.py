@@ -35,7 +35,7 @@ class SqliteFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path = path.absolute()  # the same file, and the same words for it, wherever the program goes
 
     @property
     def place(self) -> str:
