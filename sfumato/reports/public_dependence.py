@@ -15,10 +15,7 @@ import numpy as np
 
 from sfumato.artefact.release import Release
 from sfumato.fitting.models.constrained import ConstrainedModel
-from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
 from sfumato.fitting.models.model import Model
-from sfumato.fitting.models.subspace.model import SubspaceModel
-from sfumato.reports.public_gaussian_chances import MixtureChances, SubspaceChances
 from sfumato.reports.public_independence import Side, chance_of_table
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.constraints import Layout, layout_of
@@ -93,10 +90,10 @@ def _judge(strength: float, one: frozenset[str], other: frozenset[str], chances:
 
 def _chances(release: Release) -> Chances:
     model: Model = release.fitted.inner if isinstance(release.fitted, ConstrainedModel) else release.fitted
-    if isinstance(model, GaussianMixture):
-        return MixtureChances(model, release.modelling)
-    if isinstance(model, SubspaceModel):
-        return SubspaceChances(model, release.modelling)
+    if model.kind in ("gaussian-mixture", "subspace"):
+        from sfumato.reports.public_gaussian_chances import gaussian_chances  # it needs scipy; tables do not
+
+        return gaussian_chances(model, release.modelling)
     return TableChances(release)
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
+from sfumato.fitting.models.model import Model
 from sfumato.fitting.models.subspace.model import SubspaceModel
 from sfumato.reports.public_independence import tail_of_chi_squared
 from sfumato.trusted.arrays import FloatArray
@@ -19,6 +20,14 @@ from sfumato.trusted.statistics import scatter as scatters
 _CAUTION = 1.2  # deviations of few draws are not known better, and their tails are heavier than normal
 _MISFIT = 0.05  # deviations of a column by which a mean is off, and twice a correlation, where it is not Gaussian
 _MISFIT_OF_SEARCH = 0.1  # of a correlation where components had to be found: they follow the shape of single columns
+
+
+def gaussian_chances(model: Model, measured: Sequence[Measurement]) -> "MixtureChances | SubspaceChances":
+    """The chances of a model that is made of Gaussians."""
+    if isinstance(model, GaussianMixture):
+        return MixtureChances(model, measured)
+    assert isinstance(model, SubspaceModel)  # noqa: S101 - the only other kind
+    return SubspaceChances(model, measured)
 
 
 class MixtureChances:

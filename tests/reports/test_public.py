@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -193,3 +195,19 @@ def test_dependence_goes_from_nothing_to_all():
     assert model.dependence("same", "y") > 0.8
     assert model.dependence("other", "y") < 0.05
     assert model.dependence("y", "same") == pytest.approx(model.dependence("same", "y"))
+
+
+def test_a_page_of_tables_needs_no_scipy(schema, tmp_path):
+    """As a receiver has it: numpy, pyarrow, pydantic, yaml and jinja2."""
+    sfumato.release(make_table(500), schema, epsilon=1.0, ledger=None, types="declared").save(tmp_path / "b.sfumato")
+    code = (
+        "import sys; sys.modules['scipy'] = None\n"
+        "import sfumato\nfrom sfumato.reports.public import public_report\nfrom sfumato.exports.card import data_card\n"
+        "release = sfumato.open(sys.argv[1])\npublic_report(release)\ndata_card(release)\n"
+        "print([name for name in sys.modules if name in ('sfumato.api', 'sfumato.trusted.curator')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "b.sfumato")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
