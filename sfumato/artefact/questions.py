@@ -9,9 +9,11 @@ from sfumato.artefact.verdict import Quality
 from sfumato.charts.ordered import write
 from sfumato.errors import RequestError
 from sfumato.trusted.encoding import Encoder, NumericCodec
+from sfumato.trusted.measurement import Measurement
+from sfumato.trusted.statistics import Cells
 
 _MOST_NUMBERS, _MOST_LISTS, _MOST_GROUPS = 3, 3, 2
-_HALF = 0.5  # of the smallest group, whose count is wrong by half of it: the reach of the interval of any count
+_REACH = 1.96  # deviations of the noise to either side
 
 
 class Question(NamedTuple):
@@ -38,7 +40,7 @@ def example_questions(release: Release, quality: Quality) -> list[Question]:
         'release.size'
     """
     return [
-        _of_size(release, quality),
+        *_of_size(release),
         *_shares(release),
         *_means(release),
         *_means_of_groups(release),
@@ -46,10 +48,41 @@ def example_questions(release: Release, quality: Quality) -> list[Question]:
     ]
 
 
-def _of_size(release: Release, quality: Quality) -> Question:
-    reach = _HALF * quality.smallest_group
-    low, high = max(0.0, release.size - reach), release.size + reach
-    return Question("How many records?", f"{release.size:,}", f"{low:,.0f}", f"{high:,.0f}", "release.size")
+def _of_size(release: Release) -> list[Question]:
+    deviation = _deviation_of_size(release)
+    if deviation is None or release.given:
+        return []
+    low, high = max(0.0, release.size - _REACH * deviation), release.size + _REACH * deviation
+    return [Question("How many records?", f"{release.size:,}", f"{low:,.0f}", f"{high:,.0f}", "release.size")]
+
+
+def _deviation_of_size(release: Release) -> float | None:
+    """What noise leaves in the number of records; None where it is not known.
+
+    From counts: a table of A cells adds up to it with A times the noise variance of a cell, and tables of single
+    columns are averaged by that. Gaussians know theirs.
+    """
+    model = release.fitted
+    if hasattr(model, "draws"):
+        return float(model.draws.counts.sum(axis=1).std())
+    if hasattr(model, "count_sd"):
+        return float(model.count_sd) * math.sqrt(len(getattr(model, "weights", ())))
+    found = [_precision_of_total(one) for one in release.modelling]
+    return 1 / math.sqrt(max(found)) if any(found) else None
+
+
+def _precision_of_total(measurement: Measurement) -> float:
+    """Of the mean of the totals of all tables of one column, or of one and the target; 0 where there is none."""
+    cells = measurement.statistic
+    if not isinstance(cells, Cells):
+        return 0.0
+    target = () if cells.label is None else (cells.label,)
+    single = [
+        table
+        for table in cells.tables
+        if not any(axis in cells.of for axis in table) and table[1:] == target and table[:1] != target
+    ]
+    return sum(1 / math.prod(cells.shape(table)) for table in single) / measurement.sigma**2
 
 
 def _columns(release: Release, *, ordered: bool) -> list[str]:

@@ -211,3 +211,18 @@ def test_a_page_of_tables_needs_no_scipy(schema, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
+
+
+def test_the_number_of_records_lies_within_its_interval():
+    schema = sfumato.Schema.from_yaml(
+        "{sfumato: 1, name: n, columns: [{name: x, type: integer, bounds: [0, 30]}, {name: y, type: boolean}]}"
+    )
+    rng = np.random.default_rng(0)
+    table = pa.table({"x": rng.integers(0, 31, 900), "y": rng.random(900) < 0.5})
+    inside = []
+    for _ in range(8):
+        release = sfumato.release(table, schema, epsilon=1.0, ledger=None, types="declared")
+        asked = example_questions(release, quality_of(release))[0]
+        inside.append(int(asked.low.replace(",", "")) <= 900 <= int(asked.high.replace(",", "")))
+        assert 10 < int(asked.high.replace(",", "")) - int(asked.low.replace(",", "")) < 900
+    assert sum(inside) >= 6
