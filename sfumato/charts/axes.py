@@ -43,10 +43,11 @@ class Axis:
 
     def ticks(self, most: int = 6) -> list[float]:
         """Round values between the ends, `most` at most."""
-        return _log_ticks(self.low, self.high, most) if self.log else _linear_ticks(self.low, self.high, most)
+        return _log_ticks(self.low, self.high, most) if self.log else linear_ticks(self.low, self.high, most)
 
 
-def _linear_ticks(low: float, high: float, most: int) -> list[float]:
+def linear_ticks(low: float, high: float, most: int) -> list[float]:
+    """Round values between two ends, `most` at most."""
     if not high > low:
         return [low]
     size = 10.0 ** math.floor(math.log10((high - low) / most))
@@ -80,7 +81,7 @@ class Axes:
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         """The point of the drawing where two values of the data meet."""
-        right, top = self.width - 12, 12.0
+        right, top = self.width - 20, 12.0
         return (
             self.left + self.x.share(x) * (right - self.left),
             self.height - self.bottom - self.y.share(y) * (self.height - self.bottom - top),

@@ -11,6 +11,7 @@ import typer
 
 from sfumato._version import __version__
 from sfumato.cli.custodian_commands import check, demo, evaluate, release
+from sfumato.cli.export_command import about, export
 from sfumato.cli.ledger_commands import ledger_app
 from sfumato.cli.receiver_commands import inspect, report, retrain, sample, verify
 from sfumato.cli.schema_commands import schema_app
@@ -23,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Release the distribution of a private table under differential privacy, and never a record.",
 )
-for command in (demo, release, sample, retrain, inspect, verify, report, evaluate, check):
+for command in (demo, release, sample, retrain, inspect, verify, report, export, about, evaluate, check):
     app.command()(command)
 app.add_typer(schema_app, name="schema")
 app.add_typer(ledger_app, name="ledger")

@@ -148,17 +148,27 @@ def verify(
 
 @report_errors
 def report(
-    bundle: Bundle, out: Annotated[Path, typer.Option(help="the HTML file to write", show_default=False)]
+    bundle: Bundle,
+    out: Annotated[Path, typer.Option(help="the HTML file to write", show_default=False)],
+    about: Annotated[
+        Path | None, typer.Option(help="a YAML file in which the custodian says who, why and since when")
+    ] = None,
 ) -> None:
-    """Write the public report of a bundle: one page, made from the release alone.
+    """Write the public report of a bundle: one page, made from the release and what its custodian says.
+
+    `sfumato about` prints an about.yaml to fill in.
 
     Example: `sfumato report stays.sfumato --out stays.html`
+
+    Example: `sfumato report stays.sfumato --about about.yaml --out stays.html`
     """
     from sfumato.archive.whole_files import whole_file
+    from sfumato.artefact.about import load_about
     from sfumato.artefact.bundle import open_release
     from sfumato.reports.public import public_report
 
-    page = public_report(open_release(bundle))
+    said = None if about is None else load_about(about)
+    page = public_report(open_release(bundle), said)
     with whole_file(out) as file:
         file.write(page.encode())
     say(f"{out} holds the public report.")

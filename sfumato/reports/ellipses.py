@@ -15,6 +15,7 @@ _MOST_COLUMNS = 4
 _MOST_CLASSES = 10
 _HAZE = 12  # draws from the posterior
 _CORNERS = 48
+_LETTERS = 30  # of a line of a class's name
 _TWO_OF_THREE = 1.5  # standard deviations: two of three records of a Gaussian class lie inside
 
 
@@ -28,10 +29,13 @@ def ellipse_chart(model: GaussianMixture, labels: Sequence[str]) -> Markup:
     pairs = [(a, b) for b in range(1, len(names)) for a in range(b)]
     marks = [mark for a, b in pairs for mark in _panel(model, names[a], names[b], a, b - 1, classes)]
     side, x = len(names) - 1, _PANEL + _GAP + 24  # the names of the classes fill the empty corner
-    for place, k in enumerate(classes):
-        y = 12.0 + place * 18
-        marks.append(svg.box(x, y - 9, 10, 10, SHADES[k % len(SHADES)], 0.8))
-        marks.append(svg.text(x + 16, y, f"{svg.shorten(labels[k], 22)}  {weights[k]:.1%}", size=11))
+    y = 8.0
+    for k in classes:
+        words = f"{labels[k]}  {weights[k]:.1%}"
+        lines = len(svg.lines_of(words, _LETTERS))
+        marks.append(svg.box(x, y - 5, 10, 10, SHADES[k % len(SHADES)], 0.8))
+        marks.append(svg.label(x + 16, y + (lines - 1) * svg.LINE * 11 / 2, words, _LETTERS))
+        y += 18 + (lines - 1) * svg.LINE * 11
     width = max(side * (_PANEL + _GAP) + 10, x + 190)
     return svg.picture(width, side * (_PANEL + _GAP) + 14, marks, "The classes as ellipses")
 
@@ -68,10 +72,10 @@ def _panel(model: GaussianMixture, across: str, up: str, column: int, row: int, 
     marks += [
         svg.text(x0 + _PANEL / 2, y0 + _PANEL + 12, svg.shorten(across, 24), "middle"),
         svg.text(x0 - 4, y0 + _PANEL / 2, svg.shorten(up, 24), "middle", turn=-90),
-        svg.text(x0, y0 + _PANEL + 12, f"{ends[0][0]:.3g}", size=8, fill=svg.FAINT),
-        svg.text(x0 + _PANEL, y0 + _PANEL + 12, f"{ends[0][1]:.3g}", "end", 8, svg.FAINT),
-        svg.text(x0 - 4, y0 + _PANEL, f"{ends[1][0]:.3g}", "start", 8, svg.FAINT, -90),
-        svg.text(x0 - 4, y0, f"{ends[1][1]:.3g}", "end", 8, svg.FAINT, -90),
+        svg.text(x0, y0 + _PANEL + 12, f"{ends[0][0]:.3g}", size=9, fill=svg.FAINT),
+        svg.text(x0 + _PANEL, y0 + _PANEL + 12, f"{ends[0][1]:.3g}", "end", 9, svg.FAINT),
+        svg.text(x0 - 4, y0 + _PANEL, f"{ends[1][0]:.3g}", "start", 9, svg.FAINT, -90),
+        svg.text(x0 - 4, y0, f"{ends[1][1]:.3g}", "end", 9, svg.FAINT, -90),
     ]
     return marks
 

@@ -1,51 +1,133 @@
-"""The public report: one self-contained HTML page, made from a release and nothing else."""
+"""The public report: one self-contained HTML page, made from a release and what its custodian says about it."""
 
 import math
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
 
 from sfumato._version import __version__
+from sfumato.artefact.about import About
+from sfumato.artefact.making import making_of
+from sfumato.artefact.promise import plain_promise, risk_lines, risk_of
+from sfumato.artefact.questions import example_questions, quality_of
 from sfumato.artefact.release import Release
+from sfumato.artefact.statement import PrivacyStatement
+from sfumato.artefact.verdict import judge
 from sfumato.charts.columns import column_chart
+from sfumato.charts.ordered import write
 from sfumato.reports.charts import budget_chart, dependence_chart
 from sfumato.reports.images import image_grids
+from sfumato.reports.public_dependence import find_dependences
+from sfumato.reports.risk_chart import risk_chart
+from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.schema import Column
 from sfumato.trusted.schema.constraints import describe
 
 _MOST_IN_MATRIX = 30
 _MOST_CHARTS = 120
+_MOST_CHARTS_OF_IMAGES = 12
 _MOST_PARAMETERS = 120
+_MOST_LISTED = 12
+_ABOUT = {
+    "custodian": "custodian",
+    "purpose": "purpose",
+    "description": "the records",
+    "collection": "collection",
+    "limits": "what to know",
+    "justification": "why this epsilon",
+    "earlier_looks": "earlier looks at the data",
+    "maintenance": "maintenance",
+    "contact": "contact",
+    "published": "published",
+    "review": "to be reviewed",
+    "license": "license",
+    "citation": "citation",
+    "url": "address",
+}
 
 
-def public_report(release: Release) -> str:
+def public_report(release: Release, about: About | None = None) -> str:
     """The page.
 
-    A reviewer reads it in five minutes: the promise, the budget, every column, dependence, what is not covered.
+    A reviewer reads it in five minutes: the promise and the risk, what the release is good for, every column,
+    dependence, how it was made, what is not covered.
+
+    release   from a bundle, or just made; nothing else is looked at
+    about     what the custodian says beside it, see `sfumato.artefact.about.load_about`
+
+    Returns HTML that loads nothing from elsewhere.
+
+    Example
+        >>> public_report(release).startswith("<!doctype html>")
+        True
     """
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(files("sfumato.reports").joinpath("public.html").read_text(encoding="utf-8"))
-    codes = Encoder(release.schema).columns
-    charts = [
-        {"name": name, "about": _about(column), "chart": column_chart(release.model, name, codes[name])}
-        for name, column in _charted(release)
-    ]
-    chosen = _most_dependent(release)
+    quality, statement, target = quality_of(release), release.statement, release.schema.target
     return template.render(
         release=release,
-        statement=release.statement,
-        budget=budget_chart(release.statement),
-        charts=charts,
+        statement=statement,
+        title=(about.title if about else None) or statement.dataset,
+        plain=plain_promise(statement, target),
+        verdict=judge(quality),
+        risks=[] if statement.seeded else risk_lines(statement, target),
+        risk_picture="" if statement.seeded else _risk_picture(statement),
+        questions=example_questions(release, quality),
+        budget=budget_chart(statement),
+        charts=_charts(release),
         images=image_grids(release),
         constraints=[describe(one) for one in release.schema.constraints],
-        chosen=chosen,
-        matrix=dependence_chart(release.model, chosen) if len(chosen) > 1 else "",
+        making=making_of(release),
+        about=_about_rows(about),
+        **_dependences(release),
         **_classes(release),
         version=__version__,
     )
+
+
+def _risk_picture(statement: PrivacyStatement) -> Markup:
+    return risk_chart(risk_of(statement), of_membership=statement.adjacency == Adjacency.ADD_REMOVE)
+
+
+class _Chart(NamedTuple):
+    """A column as it is drawn."""
+
+    name: str
+    about: str
+    chart: Markup
+
+
+def _charts(release: Release) -> list[_Chart]:
+    codes = Encoder(release.schema).columns
+    return [
+        _Chart(name, _about_column(column), column_chart(release.model, name, codes[name]))
+        for name, column in _charted(release)
+    ]
+
+
+def _about_rows(about: About | None) -> list[tuple[str, str]]:
+    if about is None:
+        return []
+    said = {key: getattr(about, key) for key in _ABOUT}
+    return [(words, str(said[key])) for key, words in _ABOUT.items() if said[key] is not None]
+
+
+def _dependences(release: Release) -> dict[str, Any]:
+    """The matrix of some columns, and the strongest dependences by name."""
+    names = _most_dependent(release)
+    found = find_dependences(release, names) if len(names) > 1 else {}
+    strongest = sorted((pair for pair in found if found[pair].shown), key=lambda pair: -found[pair].strength)
+    return {
+        "chosen": names,
+        "matrix": dependence_chart(names, found) if found else "",
+        "strongest": [(*reversed(pair), found[pair].strength) for pair in strongest[:_MOST_LISTED]],
+        "shown_pairs": len(strongest),
+        "all_pairs": len(found),
+    }
 
 
 def _classes(release: Release) -> dict[str, object]:
@@ -79,17 +161,23 @@ def _charted(release: Release) -> list[tuple[str, Column]]:
     """The target, and all other columns or so many of them, evenly spread, as a reader will look at."""
     columns, target = release.schema.by_name, release.schema.target
     others = list(release.schema.features)
-    step = max(1, -(-len(others) // _MOST_CHARTS))
-    wanted = {target, *others[::step]}
+    most = _MOST_CHARTS_OF_IMAGES if image_columns(release) else _MOST_CHARTS
+    step = max(1, -(-len(others) // most))
+    wanted = {target, *others[step // 2 :: step]}
     return [(name, column) for name, column in columns.items() if name in wanted]
 
 
-def _about(column: Column) -> str:
+def image_columns(release: Release) -> bool:
+    """Whether a run of columns is a picture, which says more than its single pixels."""
+    return any(getattr(column, "image", None) is not None for column in release.schema.columns)
+
+
+def _about_column(column: Column) -> str:
     missing = ", may be missing" if column.missing else ""
     bounds = getattr(column, "bounds", None)
     if bounds:
         scale = " on a log scale" if getattr(column, "scale", "linear") == "log" else ""
-        low, high = (f"{bound:g}" if isinstance(bound, float) else str(bound) for bound in bounds)
+        low, high = map(write, bounds)
         return f"{column.type} from {low} to {high}{scale}{missing}"
     values = getattr(column, "values", None)
     return f"{column.type}{f' of {len(values)} values' if values else ''}{missing}"

@@ -36,7 +36,7 @@ def test_a_value_in_the_middle_lies_in_the_middle():
     assert Axis(1, 100, log=True).share(0) == 0
     axes = Axes(Axis(0, 1), Axis(0, 1), "t", width=100, height=100, left=10, bottom=10)
     assert axes.at(0, 0) == (10, 90)
-    assert axes.at(1, 1) == (88, 12)
+    assert axes.at(1, 1) == (80, 12)
 
 
 def test_labels_are_escaped():

@@ -1,0 +1,235 @@
+"""How large the errors of a release are to be expected, from its questions, their noise and the number of records.
+
+Everything here is public: what is asked follows from the schema and the budget, and how much noise is added is part of
+the release. A plan has the questions that it will ask, a release those that it has asked; both are judged alike.
+
+The noise of a count gives a first figure. For k cells with shares p_i of N records and noise of deviation s in each,
+
+    total variation = 1/2 sum of min(sqrt(2/pi) s / N, p_i)
+
+since the mean of |noise| is sqrt(2/pi) s, and an estimate that is never negative is wrong by p_i at most where a cell
+drowns. Shares are not known: those of listed values are taken to fall off as 1/i, those of numbers to be even. A model
+then smooths what it was told, which makes some errors smaller and some larger. How much was measured on tables for
+which these figures were known, and is corrected here by a power law; see docs/planning.md and
+papers/experiments/forecasts.py.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.artefact.verdict import Quality
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.arrays import FloatArray
+from sfumato.trusted.constraints import layout_of
+from sfumato.trusted.encoding import CategoricalCodec, codes_of
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.statistics import Cells
+from sfumato.trusted.statistics.statistic import Statistic
+
+HALF_WRONG = 2 * 1.959964  # deviations in a group whose count is wrong by half of it once in twenty
+_CELLS = 12  # in which a column of numbers is looked at
+_MEAN_OF_NOISE = math.sqrt(2 / math.pi)
+
+Questions = Sequence[tuple[Statistic, float]]
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """exp(constant) * x^power, and the factors around it that hold four truths out of five."""
+
+    constant: float
+    power: float
+    low: float
+    high: float
+
+    def __call__(self, x: float) -> float:
+        """The middle of what to expect, from a first figure."""
+        return math.exp(self.constant) * x**self.power if x > 0 else 0.0
+
+
+# Fitted by papers/experiments/forecasts.py to its development tables alone.
+COLUMN_LAW = PowerLaw(0.0, 1.0, 0.33, 3.0)
+PAIR_LAW = PowerLaw(0.0, 1.0, 0.33, 3.0)
+MEAN_LAW = PowerLaw(0.0, 1.0, 0.33, 3.0)
+GAP_LAW = PowerLaw(0.64, 0.5, 0.2, 5.0)
+
+
+class Noise(NamedTuple):
+    """First figures of all errors, before experience corrects them; None where nothing of the kind is measured."""
+
+    group: float  # deviation of the count of a group
+    column: float
+    pair: float | None
+    mean: float | None
+    prediction: float  # 1 over the records that the budget makes visible to a prediction
+
+
+def expected_quality(questions: Questions, schema: Schema, rows: float) -> Quality:
+    """The errors that are to be expected of a release.
+
+    questions   what is asked, each with the standard deviation of its noise: of a finished release
+                `[(m.statistic, m.sigma) for m in release.measurements]`
+    schema      the public description of the table
+    rows        the number of records: the custodian's estimate, or the noisy number of a release
+
+    Returns the errors with their 80 % intervals. More rows or less noise never make them larger.
+
+    Example
+        >>> asked = [(m.statistic, m.sigma) for m in release.measurements]
+        >>> 0 < expected_quality(asked, release.schema, release.size).column_error <= 1
+        True
+    """
+    rows = max(float(rows), 1.0)
+    noise = measure_noise(questions, schema, rows)
+    found: dict[str, tuple[float, float, float] | None] = {
+        "column_error": _forecast(COLUMN_LAW, noise.column, 1.0),
+        "pair_error": _forecast(PAIR_LAW, noise.pair, 1.0),
+        "mean_error": _forecast(MEAN_LAW, noise.mean, 1.0),
+        "prediction_gap": _forecast(GAP_LAW, noise.prediction, 0.5) if _predicts(schema) else None,
+    }
+    values = {name: None if one is None else one[0] for name, one in found.items()}
+    return Quality(
+        rows=rows,
+        smallest_group=HALF_WRONG * noise.group,
+        column_error=values["column_error"] or 0.0,
+        pair_error=values["pair_error"],
+        prediction_gap=values["prediction_gap"],
+        mean_error=values["mean_error"],
+        intervals={name: one[1:] for name, one in found.items() if one is not None},
+    )
+
+
+def _forecast(law: PowerLaw, first: float | None, most: float) -> tuple[float, float, float] | None:
+    """The middle and both ends of the interval, none above the worst that can be."""
+    if first is None:
+        return None
+    middle = law(first)
+    return min(most, middle), min(most, law.low * middle), min(most, law.high * middle)
+
+
+def _predicts(schema: Schema) -> bool:
+    return schema.target is not None and bool(schema.features)
+
+
+def measure_noise(questions: Questions, schema: Schema, rows: float) -> Noise:
+    """The first figures: what noise alone would do to counts and means."""
+    columns, pairs = _noise_of_counts(questions)
+    measured = layout_of(schema).measured
+    if len(columns) * 2 < len(measured.features):
+        return _noise_of_moments(questions, measured, rows)
+    shares = {name: _shares(measured, name) for name in measured.by_name}
+    means = [
+        one.deviation * math.sqrt(one.cells / 12) / rows for name, one in columns.items() if _has_mean(measured, name)
+    ]
+    return Noise(
+        group=median(one.deviation for one in columns.values()),
+        column=fmean(_apart(one.within(len(shares[name])), rows, shares[name]) for name, one in columns.items()),
+        pair=fmean(_apart(sigma, rows, _crossed(shares, pair)) for pair, sigma in pairs.items()) if pairs else None,
+        mean=fmean(means) if means else None,
+        prediction=_noise_of_prediction(questions, measured, rows),
+    )
+
+
+class _Counted(NamedTuple):
+    """How a column is counted: the deviation of a cell's count, and how many cells there are."""
+
+    deviation: float
+    cells: int
+
+    def within(self, cells: int) -> float:
+        """The deviation of each of fewer cells, which these are put together to."""
+        return self.deviation * math.sqrt(max(1.0, self.cells / cells))
+
+
+def _noise_of_counts(questions: Questions) -> tuple[dict[str, _Counted], dict[tuple[str, ...], float]]:
+    """The least noise with which every column, and every two columns, are counted."""
+    columns: dict[str, _Counted] = {}
+    pairs: dict[tuple[str, ...], float] = {}
+    for cells, table, sigma in _tables(questions):
+        sizes = dict(zip(table, cells.shape(table), strict=True))
+        names = [name for name in table if name != cells.label] or list(table)
+        classes = sizes[cells.label] if cells.label in table and len(table) > 1 else 1
+        summed = sigma * math.sqrt(classes)
+        if len(names) == 1:
+            found = _Counted(summed, sizes[names[0]])
+            columns[names[0]] = min(columns.get(names[0], found), found)
+            if classes > 1:
+                pairs[tuple(table)] = min(pairs.get(tuple(table), sigma), sigma)
+        elif len(names) == 2:
+            pairs[tuple(names)] = min(pairs.get(tuple(names), summed), summed)
+    return columns, pairs
+
+
+def _tables(questions: Questions) -> Iterator[tuple[Cells, tuple[str, ...], float]]:
+    """Every table of counts that crosses columns themselves, with the noise of its cells."""
+    for statistic, sigma in questions:
+        if isinstance(statistic, Cells):
+            weights = statistic.weights or (1.0,) * len(statistic.tables)
+            for table, weight in zip(statistic.tables, weights, strict=True):
+                if table and not any(axis in statistic.of for axis in table):
+                    yield statistic, table, sigma / weight
+
+
+def _shares(schema: Schema, name: str) -> FloatArray:
+    """How records are taken to spread over a column: even over numbers, as 1/i over listed values."""
+    codes = codes_of(schema[name])
+    if isinstance(codes, CategoricalCodec):
+        falling: FloatArray = 1 / np.arange(1.0, codes.size + 1)
+        return falling / float(falling.sum())
+    cells = min(codes.size, _CELLS)
+    return np.full(cells, 1 / cells)
+
+
+def _crossed(shares: dict[str, FloatArray], pair: tuple[str, ...]) -> FloatArray:
+    one, other = (shares[name] for name in pair)
+    return np.outer(one, other).ravel()
+
+
+def _apart(deviation: float, rows: float, shares: FloatArray) -> float:
+    """The total variation that noise of this deviation in every cell makes: see the top of this file."""
+    return float(np.minimum(_MEAN_OF_NOISE * deviation / rows, shares).sum() / 2)
+
+
+def _has_mean(schema: Schema, name: str) -> bool:
+    return schema[name].type in ("integer", "number")
+
+
+def _noise_of_moments(questions: Questions, schema: Schema, rows: float) -> Noise:
+    """The same where sums are measured instead of counts.
+
+    A mean of d columns that are scaled to a common ball is wrong by about the noise times sqrt(d) over the records of
+    its class, in standard deviations; a normal distribution that is moved by so much is 0.4 of it apart.
+    """
+    noise = _least_noise(questions)
+    wide, classes = max(1, len(schema.features)), _classes(schema)
+    moved = noise * math.sqrt(wide * classes) / rows
+    pair = min(1.0, 0.8 * moved) if wide > 1 else None
+    mean = moved / 6 if any(_has_mean(schema, name) for name in schema.features) else None
+    prediction = _noise_of_prediction(questions, schema, rows)
+    return Noise(noise * math.sqrt(classes), min(1.0, 0.4 * moved), pair, mean, prediction)
+
+
+def _least_noise(questions: Questions) -> float:
+    """The noise of the question with the least, in effects of one record."""
+    return min(
+        (sigma / statistic.sensitivity(Adjacency.ADD_REMOVE) for statistic, sigma in questions), default=math.inf
+    )
+
+
+def _noise_of_prediction(questions: Questions, schema: Schema, rows: float) -> float:
+    """The features times classes that a prediction must learn, over the records times the mu of all questions."""
+    spent = math.hypot(*(statistic.sensitivity(Adjacency.ADD_REMOVE) / sigma for statistic, sigma in questions))
+    return len(schema.features) * _classes(schema) / (rows * spent) if spent else math.inf
+
+
+def _classes(schema: Schema) -> int:
+    """The classes of the target; a number is cut into a few."""
+    if schema.target is None:
+        return 1
+    codes = codes_of(schema[schema.target])
+    return codes.size if isinstance(codes, CategoricalCodec) else 6
