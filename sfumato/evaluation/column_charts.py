@@ -18,6 +18,7 @@ _WIDTH, _HEIGHT = 420.0, 190.0
 _LABELS = 150.0  # the width of the names of bars
 _LINE = 13.0  # the height of a line
 _END = 366.0  # where the longest bar ends; its share stands behind it
+_LAST_TICK = 0.95  # of an axis of times: beyond it a date is cut
 _DAY = 86_400.0
 _DAYS = ColumnUnit("day")
 _WRITTEN = (
@@ -27,7 +28,7 @@ _WRITTEN = (
     (0, (5, 16)),
 )  # letters of a tick, by the days between the ends
 _MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600)  # between two ticks
-_SPANS = (60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, _DAY, 2 * _DAY, 7 * _DAY)
+_SPANS = (60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, _DAY, 2 * _DAY, 7 * _DAY, 14 * _DAY)
 
 
 def column_chart(name: str, overlay: Overlay, unit: ColumnUnit | None) -> Markup:
@@ -62,12 +63,16 @@ class _TimeAxis(Axis):
         for span in _SPANS:
             if (high - low) / span <= most and (self.unit.kind == "moment" or span >= _DAY):
                 first, last = math.ceil(low / span), math.floor(high / span)
-                return [span * place / second for place in range(first, last + 1)]
+                return self._inside([span * place / second for place in range(first, last + 1)])
         months = [int(np.datetime64(int(end), "s").astype("datetime64[M]").astype(int)) for end in (low, high)]
         between = next((step for step in _MONTHS if (months[1] - months[0]) / step <= most), _MONTHS[-1])
         starts = range(-(-months[0] // between) * between, months[1] + 1, between)
         found = [float(np.datetime64(start, "M").astype("datetime64[s]").astype(int)) for start in starts]
-        return [start / second for start in found if low <= start <= high]
+        return self._inside([start / second for start in found])
+
+    def _inside(self, ticks: list[float]) -> list[float]:
+        """Ticks whose words have room between the ends."""
+        return [tick for tick in ticks if self.low <= tick and self.share(tick) <= _LAST_TICK]
 
 
 def _axis(overlay: Overlay, unit: ColumnUnit) -> Axis:

@@ -15,6 +15,7 @@ from sfumato.evaluation.violations import Violation
 
 Grade = Literal["good", "fair", "poor"]
 State = Literal["near", "distorted", "ruined"]
+_WORSE: tuple[Grade, ...] = ("good", "fair", "poor")
 ThreeFigures = tuple[Figures | None, ...]
 """Of the real, the synthetic and the test rows."""
 _RUINED, _DISTORTED = (0.25, 3.0), (0.10, 2.0)  # more than this, and more than so many times the chance level
@@ -39,7 +40,7 @@ RULES = (
     "Means are fair at best where that of one column is poor, and correlations poor where 0 would be as near.",
     "Learning is good where the best learner keeps 95 % of what real rows teach above guessing, and fair from 75 % on.",
     "Sub-groups are fair where one loses more than 3 standard errors of the difference explain.",
-    "They are poor where one loses 0.05 more than that; of a number 5 % of its error.",
+    "They are poor where one loses 0.05 more than that (of a number 5 % of its error), and no better than learning.",
     "The schema's constraints are poor where a synthetic row breaks one.",
 )
 """How grades are given, in words."""
@@ -102,8 +103,8 @@ def judge(
         *_on_pairs(near, chance),
         *_on_means(figures),
         *_on_correlations(correlations),
-        *_on_learning(training, target),
-        *_on_groups(training.groups, training.measure),
+        *(learning := tuple(_on_learning(training, target))),
+        *_on_groups(training.groups, training.measure, learning),
         *_on_constraints(violations),
     )
     misread = {check.column for check in checks if check.misread_share >= _MISREAD}
@@ -211,21 +212,21 @@ def _best(scores: Sequence[Score], *, from_real: bool) -> Score | None:
     return max(known, key=lambda one: one.value or 0.0, default=None)
 
 
-def _on_groups(groups: Sequence[Group], measure: str) -> Iterable[Finding]:
+def _on_groups(groups: Sequence[Group], measure: str, learning: Sequence[Finding]) -> Iterable[Finding]:
     if not groups:
         return
+    grades: list[Grade] = [finding.grade for finding in learning]  # what nobody can learn is good for no group
     losing = [group for group in groups if group.loss > group.margin]
-    if not losing:
-        yield Finding("sub-groups", "good", f"none of {len(groups)} loses more than chance explains")
-        return
-    classes = measure.startswith("area")
-    worst = max(losing, key=lambda group: group.loss - group.margin)
-    allowed = _GROUP if classes else _GROUP * worst.error_real
-    words = (
-        f"{len(losing)} of {len(groups)} lose more than chance explains; most {worst.column} = {worst.value}, "
-        f"mean error {worst.error_synthetic:.3g} instead of {worst.error_real:.3g}"
-    )
-    yield Finding("sub-groups", "poor" if worst.loss - worst.margin > allowed else "fair", words)
+    words = f"none of {len(groups)} loses more than chance explains"
+    if losing:
+        worst = max(losing, key=lambda group: group.loss - group.margin)
+        allowed = _GROUP if measure.startswith("area") else _GROUP * worst.error_real
+        grades.append("poor" if worst.loss - worst.margin > allowed else "fair")
+        words = (
+            f"{len(losing)} of {len(groups)} lose more than chance explains; most {worst.column} = {worst.value}, "
+            f"mean error {worst.error_synthetic:.3g} instead of {worst.error_real:.3g}"
+        )
+    yield Finding("sub-groups", max(grades, key=_WORSE.index, default="good"), words)
 
 
 def _on_constraints(violations: Sequence[Violation]) -> Iterable[Finding]:

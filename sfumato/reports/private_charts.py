@@ -26,7 +26,7 @@ def scores_chart(evaluation: Evaluation) -> Markup:
         return Markup("")
     base = guessing_score(evaluation.measure)
     values = [float(item.value or 0.0) for item in known]
-    axis = Axis(min(base, max(base - 0.1, min(values))), max(*values, base + 0.05), write="{:.2f}".format)
+    axis = Axis(min(base, max(base - 0.5, min(values))), max(*values, base + 0.05), write="{:.2f}".format)
     names = list(dict.fromkeys(item.learner for item in known))
     marks, height = [], 30.0
     for place, name in enumerate(names):
