@@ -1,6 +1,7 @@
 """The scores of SDMetrics' quality report, by that library, where it is installed."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -16,6 +17,8 @@ from sfumato.trusted.schema import Schema
 HOW_TO_GET = 'SDMetrics is not installed, so its quality score is left out: pip install "sfumato[metrics]"'
 MOST_ROWS = 20_000
 """Rows of each table that the library compares; where there are more, some at random."""
+MOST_COLUMNS = 50
+"""Columns that the library compares, the first ones: it looks at every two of them."""
 _TABLE = "table"
 _SDTYPES = {
     "number": "numerical",
@@ -57,8 +60,9 @@ def library_scores(real: RawTable, synthetic: RawTable, test: RawTable, schema: 
     """
     if find_spec("sdmetrics") is None:
         return None
-    columns = {"columns": {name: {"sdtype": _SDTYPES[schema[name].type]} for name in schema.by_name}}
-    frames = [_frame(table, schema) for table in (real, synthetic, test)]
+    names = list(schema.by_name)[:MOST_COLUMNS]
+    columns = {"columns": {name: {"sdtype": _SDTYPES[schema[name].type]} for name in names}}
+    frames = [_frame(table, names, schema) for table in (real, synthetic, test)]
     return LibraryScores(
         f"SDMetrics {version('sdmetrics')}",
         *(_generate(frames[0], frame, {"tables": {_TABLE: columns}}) for frame in frames[1:]),
@@ -81,14 +85,14 @@ def _known(score: float) -> float | None:
     return float(score) if np.isfinite(score) else None
 
 
-def _frame(table: RawTable, schema: Schema) -> Any:
+def _frame(table: RawTable, names: Sequence[str], schema: Schema) -> Any:
     import pandas as pd
 
     codes, rows = Encoder(schema).columns, len(next(iter(table.values())).values)
     kept = np.arange(rows)
     if rows > MOST_ROWS:
         kept = np.sort(np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False))
-    return pd.DataFrame({name: _series(table[name], kept, codes[name], schema[name].type) for name in schema.by_name})
+    return pd.DataFrame({name: _series(table[name], kept, codes[name], schema[name].type) for name in names})
 
 
 def _series(column: RawColumn, kept: Any, codes: Codes, kind: str) -> Any:

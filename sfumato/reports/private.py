@@ -10,10 +10,11 @@ from sfumato.artefact.release import Release
 from sfumato.evaluation.column_charts import REAL, SYNTHETIC, column_chart
 from sfumato.evaluation.evaluation import COMPARED_NOTE, LEARNERS_NOTE, NOTICE, ComparedColumn, Evaluation
 from sfumato.evaluation.figures import QUANTILES
-from sfumato.evaluation.metrics_library import HOW_TO_GET, MOST_ROWS
+from sfumato.evaluation.metrics_library import HOW_TO_GET, MOST_COLUMNS, MOST_ROWS
 from sfumato.evaluation.training import MOST_TRAINED
 from sfumato.evaluation.verdict import RULES
 from sfumato.reports.private_charts import (
+    MOST_DOTS,
     RELEASED,
     correlations_chart,
     groups_chart,
@@ -47,7 +48,9 @@ def private_report(evaluation: Evaluation, release: Release) -> str:
         learners=LEARNERS_NOTE,
         most_trained=MOST_TRAINED,
         library_rows=MOST_ROWS,
+        library_columns=MOST_COLUMNS,
         how_to_get=HOW_TO_GET,
+        most_dots=MOST_DOTS,
         correlations=correlations_chart(evaluation),
         pairs=pairs_chart(evaluation),
         matrix=pairs_matrix(evaluation),

@@ -15,7 +15,8 @@ from sfumato.evaluation.verdict import guessing_score
 RELEASED = "#7a3b2e"
 _GRID = "#e9e2d8"
 _WIDTH, _LABELS, _END = 430.0, 150.0, 412.0
-_MOST_DOTS = 2_000
+MOST_DOTS = 2_000
+"""Pairs of columns that are drawn as dots; where there are more, those that are farthest off."""
 _MOST_IN_MATRIX = 40
 
 
@@ -104,7 +105,7 @@ def _with_axis(marks: list[Markup], height: float, axis: Axis, label: str, base:
 
 def correlations_chart(evaluation: Evaluation) -> Markup:
     """A dot for every two columns: their correlation in the synthetic rows over that in the real ones."""
-    found = evaluation.correlations[:_MOST_DOTS]
+    found = sorted(evaluation.correlations, key=lambda one: -abs(one.synthetic - one.real))[:MOST_DOTS]
     if not found:
         return Markup("")
     reach = min(1.0, 1.1 * max(max(abs(one.real), abs(one.synthetic)) for one in found) + 0.02)
@@ -122,7 +123,7 @@ def correlations_chart(evaluation: Evaluation) -> Markup:
 
 def pairs_chart(evaluation: Evaluation) -> Markup:
     """A dot for every two columns: how far the synthetic rows are, over how far the test rows are by chance."""
-    pairs = list(evaluation.fidelity.pairs.items())[:_MOST_DOTS]
+    pairs = sorted(evaluation.fidelity.pairs.items(), key=lambda item: -item[1])[:MOST_DOTS]
     if not pairs:
         return Markup("")
     floor = evaluation.floor.pairs

@@ -133,3 +133,5 @@ def test_the_metrics_library_compares_as_it_does_alone(release, monkeypatch):
     assert found.test.trends == pytest.approx(alone["Column Pair Trends"])
     assert found.test.overall == pytest.approx(report.get_score())
     assert 0 < found.synthetic.overall <= 1
+    monkeypatch.setattr(metrics_library, "MOST_COLUMNS", 1)
+    assert evaluate(release, small(250), small(300, 1), rows=300).library.test.trends is None
