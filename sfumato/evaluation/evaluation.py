@@ -21,7 +21,7 @@ from sfumato.evaluation.overlays import Overlay, overlay_lists, overlay_numbers
 from sfumato.evaluation.private_tables import ComparedTables, read_tables
 from sfumato.evaluation.records import read_all
 from sfumato.evaluation.training import Group, Score, Training, find_learners, train
-from sfumato.evaluation.verdict import RULES, EvaluationVerdict, State, judge, state_of
+from sfumato.evaluation.verdict import MISREAD, RULES, EvaluationVerdict, State, judge, state_of
 from sfumato.evaluation.violations import Violation, find_violations
 from sfumato.trusted.encoding import CategoricalCodec, Encoder, NumericCodec
 from sfumato.trusted.schema import Schema
@@ -35,7 +35,6 @@ LEARNERS_NOTE = (
     "Learners see the private rows as the schema reads them: values that do not fit are clamped or replaced, in what "
     "they train on and in what they are tested on."
 )
-_MISREAD = 0.05  # share of a column from which on it is remarked
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ class Evaluation:
     @property
     def remarks(self) -> dict[str, str]:
         """What went wrong and how to cure it, for each column of which the schema misreads much; the worst first."""
-        found = [one for one in self.checks if one.misread_share >= _MISREAD]
+        found = [one for one in self.checks if one.misread_share >= MISREAD]
         return {
             one.column: f"{one.describe()}; run `sfumato check`" for one in sorted(found, key=lambda one: -one.misread)
         }

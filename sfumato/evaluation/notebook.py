@@ -13,7 +13,7 @@ _SHOWN = 6
 GRADE_INK = {"good": "#4f6b4a", "fair": "#9a6b12", "poor": "#7a3b2e"}
 """The colour of each grade."""
 _VIEW = Markup(
-    '<div style="max-width:900px;font-family:Georgia,serif;color:#2f2a26">'
+    '<div style="max-width:900px;padding:8px;font-family:Georgia,serif;color:#2f2a26;background:#fbf8f3">'
     '<div style="background:#7a3b2e;color:#fff;padding:3px 10px;font:bold 12px Arial,sans-serif">{notice}</div>'
     '<p style="font-size:17px;margin:8px 0">{headline}</p><ul style="margin:4px 0">{findings}</ul>'
     '<p style="font-size:12px;margin:8px 0"><b style="color:{real}">■ real</b> <b style="color:{synthetic}">■ '

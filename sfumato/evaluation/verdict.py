@@ -26,21 +26,34 @@ _SKILL = (0.95, 0.75)  # of what real rows teach; good from, fair from
 _NO_SKILL = 0.02  # above guessing: less cannot be told from nothing
 _GROUP = 0.05  # a loss beyond chance that is too much: of a class, or of the error of a number
 _MOST_NAMED = 10
-_MISREAD = 0.05  # share of a column from which on it is remarked
+MISREAD = 0.05
+"""The share of a column that the schema misreads from which on it is remarked."""
 
 RULES = (
     "The chance level of a figure is its value for the test rows.",
-    "A column is ruined where its distance is above 0.25 and above 3 times the chance level.",
-    "A column is distorted where its distance is above 0.10 and above 2 times the chance level.",
-    "It is also distorted where its numbers moved by 0.25 of their range and 3 times the chance level: extreme values.",
-    "Counts of single columns are good up to a mean distance of 0.03 and fair up to 0.10, pairs up to 0.08 and 0.20.",
-    "Means are good up to a median error of 0.05 standard deviations and fair up to 0.20.",
-    "Correlations are good up to a mean error of 0.03 and fair up to 0.10.",
-    "Each of these is also good up to 2 times and fair up to 3 times the chance level.",
+    f"A column is ruined where its distance is above {_RUINED[0]:g} and above {_RUINED[1]:g} times the chance level.",
+    f"It is distorted where its distance is above {_DISTORTED[0]:g} and {_DISTORTED[1]:g} times the chance level.",
+    (
+        f"It is also distorted where its numbers moved by {_RUINED[0]:g} of their range and {_RUINED[1]:g} times the "
+        "chance level, as a few extreme values make them do."
+    ),
+    (
+        f"Counts of single columns are good up to a mean distance of {_COLUMNS[0]:g} and fair up to {_COLUMNS[1]:g}, "
+        f"pairs up to {_PAIRS[0]:g} and {_PAIRS[1]:g}."
+    ),
+    f"Means are good up to a median error of {_MEANS[0]:g} standard deviations and fair up to {_MEANS[1]:g}.",
+    f"Correlations are good up to a mean error of {_CORRELATIONS[0]:g} and fair up to {_CORRELATIONS[1]:g}.",
+    f"Each of these is also good up to {_TIMES[0]:g} times and fair up to {_TIMES[1]:g} times the chance level.",
     "Means are fair at best where that of one column is poor, and correlations poor where 0 would be as near.",
-    "Learning is good where the best learner keeps 95 % of what real rows teach above guessing, and fair from 75 % on.",
+    (
+        f"Learning is good where the best learner keeps {_SKILL[0]:.0%} of what real rows teach above guessing, and "
+        f"fair from {_SKILL[1]:.0%} on."
+    ),
     "Sub-groups are fair where one loses more than 3 standard errors of the difference explain.",
-    "They are poor where one loses 0.05 more than that (of a number 5 % of its error), and no better than learning.",
+    (
+        f"They are poor where one loses {_GROUP:g} more than that (of a number {_GROUP:.0%} of its error), and no "
+        "better than learning."
+    ),
     "The schema's constraints are poor where a synthetic row breaks one.",
 )
 """How grades are given, in words."""
@@ -107,7 +120,7 @@ def judge(
         *_on_groups(training.groups, training.measure, learning),
         *_on_constraints(violations),
     )
-    misread = {check.column for check in checks if check.misread_share >= _MISREAD}
+    misread = {check.column for check in checks if check.misread_share >= MISREAD}
     return EvaluationVerdict(
         _headline(findings, ruined, misread, len(states)), findings, ruined, distorted, tuple(_cautions(near, chance))
     )
