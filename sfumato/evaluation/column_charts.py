@@ -17,6 +17,7 @@ _GRID = "#e9e2d8"
 _WIDTH, _HEIGHT = 420.0, 190.0
 _LABELS = 150.0  # the width of the names of bars
 _LINE = 13.0  # the height of a line
+_TALLEST = 760.0  # of the bars of one drawing: it is never cut by the end of a sheet
 _END = 366.0  # where the longest bar ends; its share stands behind it
 _LAST_TICK = 0.95  # of an axis of times: beyond it a date is cut
 _DAY = 86_400.0
@@ -129,21 +130,35 @@ def _in_words(shares: Shares) -> str:
 
 
 def _bars_chart(name: str, bars: tuple[Bar, ...]) -> Markup:
-    """Two bars for each value, as long as its share, and a tick where the test rows are. Long names wrap."""
-    top = max(max(bar.shares) for bar in bars) or 1.0
-    axis = Axis(0, 100 * top, write="{:.3g}%".format)
-    marks, y = [], 4.0
+    """Two bars for each value, as long as its share, and a tick where the test rows are. Long names wrap.
+
+    Where they make the list very long it is cut into several drawings, each of which fits on a sheet of paper.
+    """
+    axis = Axis(0, 100 * (max(max(bar.shares) for bar in bars) or 1.0), write="{:.3g}%".format)
+    title = f"Shares of the values of {name}"
+    drawn, marks, y = [], list[Markup](), 4.0
     for bar in bars:
         lines = wrap_words(bar.label, _LABELS - 10, 11)
         height = max(26.0, _LINE * len(lines) + 6)
+        if marks and y + height > _TALLEST:
+            drawn.append(_with_axis(marks, y, axis, title))
+            marks, y = [], 4.0
         marks += _bar_marks(bar, lines, y, height, axis)
         y += height
+    return Markup("").join([*drawn, _with_axis(marks, y, axis, title)])
+
+
+def _with_axis(marks: list[Markup], height: float, axis: Axis, title: str) -> Markup:
+    """Rows of bars above an axis of shares."""
     grid = []
     for tick in axis.ticks(4):
         x = _LABELS + axis.share(tick) * (_END - _LABELS)
-        grid += [svg.line(x, 2, x, y, _GRID), svg.text(x, y + 13, axis.write(tick), "middle", 10.5, svg.FAINT)]
-    grid.append(svg.line(_LABELS, 2, _LABELS, y))
-    return svg.picture(_WIDTH, y + 18, [*grid, *marks], f"Shares of the values of {name}")
+        grid += [
+            svg.line(x, 2, x, height, _GRID),
+            svg.text(x, height + 13, axis.write(tick), "middle", 10.5, svg.FAINT),
+        ]
+    grid.append(svg.line(_LABELS, 2, _LABELS, height))
+    return svg.picture(_WIDTH, height + 18, [*grid, *marks], title)
 
 
 def wrap_words(words: str, width: float, size: float) -> list[str]:

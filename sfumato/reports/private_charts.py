@@ -14,6 +14,7 @@ from sfumato.evaluation.verdict import guessing_score
 
 RELEASED = "#7a3b2e"
 _GRID = "#e9e2d8"
+_TALLEST = 520.0  # of the rows of one drawing: it is never cut by the end of a sheet
 _WIDTH, _LABELS, _END = 430.0, 150.0, 412.0
 MOST_DOTS = 2_000
 """Pairs of columns that are drawn as dots; where there are more, those that are farthest off."""
@@ -56,30 +57,39 @@ def _score_mark(item: Score, x: float, y: float) -> Markup:
 
 
 def groups_chart(groups: Sequence[Group]) -> Markup:
-    """Two dots for each sub-group over an axis of the error: of a learner from real rows, and from synthetic ones."""
+    """Two dots for each sub-group over an axis of the error: of a learner from real rows, and from synthetic ones.
+
+    Long lists are cut into several drawings, each of which fits on a sheet of paper.
+    """
     if not groups:
         return Markup("")
     axis = Axis(0, max(max(group.error_real, group.error_synthetic) for group in groups) or 1.0)
-    marks, y = [], 0.0
+    drawn, marks, y = [], list[Markup](), 0.0
     for group in groups:
         lines = wrap_words(f"{group.column} = {group.value}", _LABELS - 14, 11)
         height = max(22.0, 14.0 * len(lines) + 6)
-        middle = y + height / 2
-        first = middle - 14.0 * (len(lines) - 1) / 2 + 4
-        real, synthetic = (_across(axis, error) for error in (group.error_real, group.error_synthetic))
-        hint = (
-            f"{group.rows} test rows: {group.error_real:.4f} from real, {group.error_synthetic:.4f} from synthetic "
-            f"rows; chance explains {group.margin:.4f}"
-        )
-        ink = RELEASED if group.loss > group.margin else svg.INK
-        marks += [
-            *(svg.text(_LABELS - 12, first + 14 * n, line, "end", 11, ink) for n, line in enumerate(lines)),
-            svg.line(real, middle, synthetic, middle, svg.FAINT, 1.5),
-            svg.dot(real, middle, 5, REAL, hint),
-            svg.dot(synthetic, middle, 5, SYNTHETIC, hint),
-        ]
+        if marks and y + height > _TALLEST:
+            drawn.append(_with_axis(marks, y, axis, "mean error", None))
+            marks, y = [], 0.0
+        marks += _group_marks(group, lines, y + height / 2, axis)
         y += height
-    return _with_axis(marks, y, axis, "mean error", None)
+    return Markup("").join([*drawn, _with_axis(marks, y, axis, "mean error", None)])
+
+
+def _group_marks(group: Group, lines: Sequence[str], middle: float, axis: Axis) -> list[Markup]:
+    first = middle - 14.0 * (len(lines) - 1) / 2 + 4
+    real, synthetic = (_across(axis, error) for error in (group.error_real, group.error_synthetic))
+    hint = (
+        f"{group.rows} test rows: {group.error_real:.4f} from real, {group.error_synthetic:.4f} from synthetic "
+        f"rows; chance explains {group.margin:.4f}"
+    )
+    ink = RELEASED if group.loss > group.margin else svg.INK
+    return [
+        *(svg.text(_LABELS - 12, first + 14 * n, line, "end", 11, ink) for n, line in enumerate(lines)),
+        svg.line(real, middle, synthetic, middle, svg.FAINT, 1.5),
+        svg.dot(real, middle, 5, REAL, hint),
+        svg.dot(synthetic, middle, 5, SYNTHETIC, hint),
+    ]
 
 
 def _across(axis: Axis, value: float) -> float:

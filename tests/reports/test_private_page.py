@@ -10,7 +10,9 @@ import pytest
 import sfumato
 from sfumato.evaluation import evaluate
 from sfumato.evaluation.evaluation import NOTICE
+from sfumato.evaluation.training import Group
 from sfumato.reports.private import private_report
+from sfumato.reports.private_charts import groups_chart
 from sfumato.trusted.schema import Schema
 from tests.conftest import MIXED, make_table
 
@@ -85,10 +87,20 @@ def test_long_names_are_never_cut():
     text = private_report(evaluate(release, table, table, rows=200), release)
     assert "…" not in text
     assert text.count(f"<h3>{names['y']}") == 1
-    drawing = next(part for part in re.findall(r"<svg.*?</svg>", text) if "Shares of the values of how often" in part)
-    words = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", drawing))
+    parts = [part for part in re.findall(r"<svg.*?</svg>", text) if "Shares of the values of how often" in part]
+    assert len(parts) > 1
+    assert all(float(re.search(r'viewBox="0 0 420 ([\d.]+)"', part)[1]) < 800 for part in parts)  # fits on a sheet
+    words = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", "".join(parts)))
     assert words.count("how often the person was") == 23
     assert "7 others" in words
+
+
+def test_many_sub_groups_are_drawn_in_parts_that_fit_on_a_sheet():
+    groups = [Group("column", f"{LONG} {n}", 60, 0.1, 0.2, 0.01) for n in range(40)]
+    parts = re.findall(r"<svg.*?</svg>", groups_chart(groups))
+    assert len(parts) > 1
+    assert all(float(re.search(r'viewBox="0 0 430 ([\d.]+)"', part)[1]) < 600 for part in parts)
+    assert sum(part.count("<circle") for part in parts) == 80
 
 
 def test_a_table_of_one_column_has_a_page():
