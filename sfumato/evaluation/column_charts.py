@@ -171,10 +171,14 @@ def wrap_words(words: str, width: float, size: float) -> list[str]:
 
 
 def _ems(line: str) -> float:
-    """About how wide a line is set, in sizes of its letters."""
-    return sum(
-        1.0 if ord(letter) > 0x2E80 else 0.75 if letter.isupper() or letter in "mw@%" else 0.56 for letter in line
-    )
+    """How wide a line is set at most, in sizes of its letters."""
+    return sum(_em(letter) for letter in line)
+
+
+def _em(letter: str) -> float:
+    if letter in "MW@%" or ord(letter) > 0x2E80:
+        return 1.0
+    return 0.75 if letter.isupper() or letter in "mw" else 0.56
 
 
 def _bar_marks(bar: Bar, lines: list[str], y: float, height: float, axis: Axis) -> list[Markup]:

@@ -107,7 +107,7 @@ def _with_axis(marks: list[Markup], height: float, axis: Axis, label: str, base:
         x = _across(axis, base)
         drawn += [
             svg.path([(x, 0), (x, height)], svg.FAINT, 1.4, "4 3"),
-            svg.text(x + 4, 11, "guessing", size=10.5, fill=svg.FAINT),
+            svg.text(x + 4, height - 4, "guessing", size=10.5, fill=svg.FAINT),
         ]
     drawn.append(svg.text((_LABELS + _END) / 2, height + 33, label, "middle", 12))
     return svg.picture(_WIDTH, height + 40, [*drawn, *marks], label)
