@@ -49,6 +49,7 @@ RULES = (
         f"Learning is good where the best learner keeps {_SKILL[0]:.0%} of what real rows teach above guessing, and "
         f"fair from {_SKILL[1]:.0%} on."
     ),
+    f"Learning is fair where real rows teach less than {_NO_SKILL:g} above guessing: there is little to lose.",
     "Sub-groups are fair where one loses more than 3 standard errors of the difference explain.",
     (
         f"They are poor where one loses {_GROUP:g} more than that (of a number {_GROUP:.0%} of its error), and no "
