@@ -134,7 +134,7 @@ def evaluate(
     ] = None,
     seed: Annotated[int, typer.Option(help="of the synthetic rows")] = 0,
 ) -> None:
-    """Compare a release with private records: learners, marginals, sub-groups. For the custodian alone.
+    """Compare a release with private records: a verdict, columns, pairs, learners, sub-groups. For the custodian alone.
 
     Example: `sfumato evaluate stays.sfumato --real stays.parquet --test kept.parquet --out private.html`
     """

@@ -106,6 +106,7 @@ def print_statement(released: "Release") -> None:
         say(f"  {share:6.1%} of the budget  {item.what}; noise is {item.sigma / item.sensitivity:.3g} times {effect}")
 
 
+_GRADES = {"good": "green", "fair": "yellow", "poor": "bold red"}
 _MARKS = {
     "holds": ("ok", "green"),
     "fails": ("NO", "bold red"),
@@ -133,10 +134,15 @@ def print_column_checks(found: "Sequence[ColumnCheck]") -> None:
 
 
 def print_evaluation(result: "Evaluation") -> None:
-    """The custodian's comparison: learners, marginals, and the sub-groups that lose most."""
+    """The custodian's comparison: the verdict, learners, marginals, and the sub-groups that lose most."""
     from sfumato.evaluation.evaluation import COMPARED_NOTE, LEARNERS_NOTE, NOTICE
 
     say(NOTICE, "bold red")
+    say(f"\n{result.verdict.headline}", "bold")
+    for finding in result.verdict.findings:
+        say(f"  {finding.grade}  {finding.topic}: {finding.words}", _GRADES[finding.grade])
+    for words in result.verdict.cautions:
+        say(words, "bold red")
     for name, remark in result.remarks.items():
         say(f"{name}: {remark}", "bold")
     if result.scores:
@@ -150,17 +156,32 @@ def print_evaluation(result: "Evaluation") -> None:
         say(LEARNERS_NOTE)
     _print_distances(result)
     say(COMPARED_NOTE)
+    _print_library(result)
     if result.violations:
         _print_violations(result)
-    worst = sorted(result.groups, key=lambda group: group.error_real - group.error_synthetic)[:5]
+    worst = sorted(result.groups, key=lambda group: -group.loss)[:5]
     if worst:
         table = Table(title="sub-groups that lose most: mean error of LightGBM", title_justify="left")
         for name in ("group", "test rows", "from real rows", "from synthetic rows"):
             table.add_column(name, justify="left" if name == "group" else "right")
         for group in worst:
             name = f"{group.column} = {group.value}"
-            table.add_row(name, str(group.rows), f"{group.error_real:.4f}", f"{group.error_synthetic:.4f}")
+            table.add_row(Text(name), str(group.rows), f"{group.error_real:.4f}", f"{group.error_synthetic:.4f}")
         _screen.print(table)
+    say(f"The comparison took {sum(result.seconds.values()):.1f} seconds.")
+
+
+def _print_library(result: "Evaluation") -> None:
+    """The headline numbers of SDMetrics, or how to get them."""
+    from sfumato.evaluation.metrics_library import HOW_TO_GET
+
+    if result.library is None:
+        say(HOW_TO_GET)
+        return
+    found = vars(result.library.synthetic)
+    names = {"overall": "overall score", "shapes": "Column Shapes", "trends": "Column Pair Trends"}
+    told = [f"{label} {'not told' if found[name] is None else f'{found[name]:.3f}'}" for name, label in names.items()]
+    say(f"Quality report of {result.library.library}: {', '.join(told)}; 1 is best.")
 
 
 def _print_violations(result: "Evaluation") -> None:
@@ -184,8 +205,13 @@ def _print_distances(result: "Evaluation") -> None:
     for check in sorted(result.checks, key=lambda one: -near.columns[one.column].share)[:_MOST_COLUMNS]:
         here, there = (found.columns[check.column] for found in (near, floor))
         moved = "" if here.moved is None else f"{here.moved:.4f}"
+        state = result.state(check.column)
         table.add_row(
-            Text(check.column), f"{here.share:.4f}", f"{there.share:.4f}", moved, f"{check.misread_share:.1%}"
+            Text(check.column if state == "near" else f"{check.column} ({state})"),
+            f"{here.share:.4f}",
+            f"{there.share:.4f}",
+            moved,
+            f"{check.misread_share:.1%}",
         )
     _screen.print(table)
     if (more := len(result.checks) - _MOST_COLUMNS) > 0:

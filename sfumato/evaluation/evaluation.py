@@ -1,24 +1,29 @@
-"""The whole evaluation: columns and pairs of columns as they are, learners, sub-groups."""
+"""The whole evaluation: verdict, columns and pairs of columns as they are, correlations, learners, sub-groups."""
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from sfumato.artefact.drawing import draw_records
 from sfumato.artefact.release import Release
 from sfumato.errors import RequestError
 from sfumato.evaluation.checking import ColumnCheck
+from sfumato.evaluation.column_units import ColumnUnit
+from sfumato.evaluation.correlations import Correlation, compare_correlations
 from sfumato.evaluation.fidelity import Fidelity, fidelity
-from sfumato.evaluation.learners import Learner, design, errors, learners, score, weigh_classes
-from sfumato.evaluation.raw_values import RawReader, RawTable
-from sfumato.evaluation.records import read_all, values_of
+from sfumato.evaluation.figures import Figures, figures_of
+from sfumato.evaluation.metrics_library import HOW_TO_GET, LibraryScores, library_scores
+from sfumato.evaluation.overlays import Overlay, overlay_lists, overlay_numbers
+from sfumato.evaluation.private_tables import ComparedTables, read_tables
+from sfumato.evaluation.records import read_all
+from sfumato.evaluation.training import Group, Score, Training, find_learners, train
+from sfumato.evaluation.verdict import MISREAD, RULES, EvaluationVerdict, State, judge, state_of
 from sfumato.evaluation.violations import Violation, find_violations
-from sfumato.trusted.arrays import FloatArray
-from sfumato.trusted.encoding import Batch, CategoricalCodec, Encoder
+from sfumato.trusted.encoding import CategoricalCodec, Encoder, NumericCodec
 from sfumato.trusted.schema import Schema
 
 NOTICE = "contains private results: computed on private records without noise; not for publication"
@@ -30,35 +35,46 @@ LEARNERS_NOTE = (
     "Learners see the private rows as the schema reads them: values that do not fit are clamped or replaced, in what "
     "they train on and in what they are tested on."
 )
-_MISREAD = 0.05  # share of a column from which on it is remarked
-_FEWEST_IN_GROUP = 50
-_MOST_IN_GROUPING = 20
-_ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
-class Score:
-    """What a learner reaches on the real test rows, by what it was trained on."""
+class ComparedColumn:
+    """One column of the real, the synthetic and the test rows: its distribution and, of numbers, its figures.
 
-    learner: str
-    trained_on: str
-    value: float | None
+    unit      what its numbers are; None for a list
+    figures   of the real, the synthetic and the test rows; None where a table has no number
+    """
 
+    overlay: Overlay
+    unit: ColumnUnit | None = None
+    figures: tuple[Figures | None, ...] = ()
 
-@dataclass(frozen=True)
-class Group:
-    """A sub-group of the test rows: how many, and the mean error of a learner trained on real or synthetic rows."""
-
-    column: str
-    value: str
-    rows: int
-    error_real: float
-    error_synthetic: float
+    def to_dict(self) -> dict[str, Any]:
+        """Plain content."""
+        if self.unit is None:
+            return {"distribution": self.overlay.to_dict()}
+        found = [None if one is None else one.to_dict(self.unit) for one in self.figures]
+        figures = dict(zip(("real", "synthetic", "test"), found, strict=True))
+        return {"figures": figures, "distribution": self.overlay.to_dict()}
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All results. Private."""
+    """All results. Private.
+
+    dataset       the schema's name
+    target        what learners predict, with `measure` as their score; None where the schema has no target
+    scores        what each learner reaches, by what it was trained on
+    groups        sub-groups of the test rows and how wrong a learner is there
+    fidelity      how far the synthetic rows are from the real ones; `floor` is how far the test rows are: by chance
+    checks        what of the real rows the schema misreads
+    violations    how many rows break each constraint of the schema
+    rows          of the real, the synthetic and the test table
+    columns       the distribution of every column in all three
+    correlations  of every two columns that have numbers or two values
+    library       scores of SDMetrics; None where it is not installed
+    seconds       how long each part took
+    """
 
     dataset: str
     target: str | None
@@ -69,20 +85,56 @@ class Evaluation:
     floor: Fidelity
     checks: tuple[ColumnCheck, ...]
     violations: tuple[Violation, ...] = ()
+    rows: Mapping[str, int] = field(default_factory=dict)
+    columns: Mapping[str, ComparedColumn] = field(default_factory=dict)
+    correlations: tuple[Correlation, ...] = ()
+    library: LibraryScores | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def verdict(self) -> EvaluationVerdict:
+        """What the release is worth on this table, by the rules of `verdict.RULES`."""
+        figures = {name: column.figures for name, column in self.columns.items() if column.unit is not None}
+        training = Training(self.scores, self.groups, self.measure)
+        return judge(
+            self.fidelity,
+            self.floor,
+            self.checks,
+            self.violations,
+            figures,
+            self.correlations,
+            training,
+            self.target,
+        )
+
+    def state(self, column: str) -> State:
+        """Whether a column is near the real one, distorted or ruined."""
+        return state_of(self.fidelity.columns[column], self.floor.columns[column])
 
     @property
     def remarks(self) -> dict[str, str]:
         """What went wrong and how to cure it, for each column of which the schema misreads much; the worst first."""
-        found = [one for one in self.checks if one.misread_share >= _MISREAD]
+        found = [one for one in self.checks if one.misread_share >= MISREAD]
         return {
             one.column: f"{one.describe()}; run `sfumato check`" for one in sorted(found, key=lambda one: -one.misread)
         }
+
+    def __repr__(self) -> str:
+        return f"<Evaluation of {self.dataset!r}, private: {self.verdict.headline}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.evaluation.notebook import notebook_view
+
+        return str(notebook_view(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain content, the notice first."""
         return {
             "notice": NOTICE,
             "dataset": self.dataset,
+            "verdict": self._verdict(),
+            "rows": dict(self.rows),
+            "library": self._library(),
             "target": self.target,
             "measure": self.measure,
             "learners": LEARNERS_NOTE if self.scores else "",
@@ -99,12 +151,31 @@ class Evaluation:
                 {"columns": list(pair), "total_variation": value, "of_test_rows": self.floor.pairs[pair]}
                 for pair, value in self.fidelity.pairs.items()
             ],
+            "correlations": [{**vars(item), "columns": list(item.columns)} for item in self.correlations],
         }
+
+    def _verdict(self) -> dict[str, Any]:
+        found = self.verdict
+        return {
+            "headline": found.headline,
+            "findings": [vars(item) for item in found.findings],
+            "ruined": list(found.ruined),
+            "distorted": list(found.distorted),
+            "cautions": list(found.cautions),
+            "rules": list(RULES),
+        }
+
+    def _library(self) -> dict[str, Any]:
+        if self.library is None:
+            return {"missing": HOW_TO_GET}
+        found = {"synthetic": self.library.synthetic, "test": self.library.test}
+        return {"library": self.library.library, **{name: vars(scores) for name, scores in found.items()}}
 
     def _column(self, check: ColumnCheck) -> dict[str, Any]:
         here, floor = (found.columns[check.column] for found in (self.fidelity, self.floor))
         return {
             "column": check.column,
+            "state": self.state(check.column),
             "measure": here.measure,
             "distance": here.share,
             "distance_of_test_rows": floor.share,
@@ -113,6 +184,7 @@ class Evaluation:
             "misread": check.misread_share,
             "remark": self.remarks.get(check.column),
             "hints": list(check.hints),
+            **self.columns[check.column].to_dict(),
         }
 
 
@@ -129,117 +201,83 @@ def evaluate(
 
     real    the table that was released, in any form that `release` takes
     test    rows of the same kind that were kept apart
-    rows    synthetic rows to train on; the noisy number of records by default
+    rows    synthetic rows to compare and to train on; the noisy number of records by default
     seed    of the synthetic rows
 
-    Returns what is printed and drawn: the distance of every column and pair of columns from the private rows as they
-    are stored, what of them the schema misreads, how many rows break each rule of the schema and, where it has a
+    Returns what is printed and drawn: a verdict; the distance of every column and pair of columns from the private
+    rows as they are stored, beside the chance level, which is that of the test rows; distributions, means, quantiles
+    and correlations; what of the rows the schema misreads, how many break each rule of the schema and, where it has a
     target, prediction, for which both are read through the schema. Its numbers are computed from private records and
-    are not private. Raises `RequestError` for a table without rows, and `DataError` where columns are missing or a
-    table cannot be read.
+    are not private. Raises `RequestError` for a table without rows or for fewer than 1 synthetic row, and `DataError`
+    where columns are missing or a table cannot be read; both say which table is meant.
 
     Example
         >>> found = evaluate(release, private, held_out, rows=500)
         >>> 0 <= found.fidelity.mean_column <= 1
         True
     """
-    schema = release.schema
-    taught = learners(schema, _classes(schema)) if schema.target is not None and schema.features else {}
-    progress("drawing synthetic rows")
+    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
+        raise RequestError(f"{rows!r} synthetic rows cannot be compared; give a positive integer")
+    schema, clock = release.schema, _Clock(progress)
+    taught = find_learners(schema)
+    clock.start("drawing synthetic rows")
     rng = np.random.default_rng(seed)
     drawn, synthetic = draw_records(release.model, schema, release.size if rows is None else rows, rng, {})
-    progress("comparing all columns and pairs with the private tables")
-    near, floor, checks = _compared(schema, real, test, synthetic)
+    clock.start("comparing all columns and pairs with the private tables")
+    tables = read_tables(schema, real, test, synthetic)
+    near, floor = (fidelity(tables.real, table, schema) for table in (tables.synthetic, tables.test))
+    columns = {name: _compared(tables, name, schema) for name in schema.by_name}
+    correlations = compare_correlations(tables.real, tables.synthetic, tables.test, schema)
     violations = find_violations(schema, real, synthetic)
-    scores: tuple[Score, ...] = ()
-    groups: tuple[Group, ...] = ()
-    measure = ""
+    clock.start("computing the scores of SDMetrics")
+    library = library_scores(tables.real, tables.synthetic, tables.test, schema)
+    training = Training()
     if taught:
-        progress("training learners on real and on synthetic rows")
+        clock.start("training learners on real and on synthetic rows")
         batches = {"real": read_all(real, schema), "test": read_all(test, schema), "synthetic": drawn}
-        scores, groups, measure = _trained(release, batches, taught)
-    return Evaluation(schema.name, schema.target, measure, scores, groups, near, floor, checks, violations)
-
-
-def _compared(
-    schema: Schema, real: Any, test: Any, drawn: pa.Table
-) -> tuple[Fidelity, Fidelity, tuple[ColumnCheck, ...]]:
-    """How far the synthetic and the test rows are from the real ones, and what of these does not fit the schema."""
-    reader = RawReader(schema)
-    (private, checks), (held_out, _) = (reader.read(data) for data in (real, test))
-    if any(_rows(table) == 0 for table in (private, held_out)):
-        raise RequestError("a table without rows cannot be compared with; give the real and the test rows")
-    synthetic, _ = reader.read_batches(drawn.combine_chunks().to_batches(_ROWS_AT_ONCE))
-    near, floor = (fidelity(private, table, schema) for table in (synthetic, held_out))
-    return near, floor, checks
-
-
-def _rows(table: RawTable) -> int:
-    return len(next(iter(table.values())).values)
-
-
-def _classes(schema: Schema) -> int | None:
-    """How many the target has; None: it is a number."""
-    codes = Encoder(schema).columns[str(schema.target)]
-    return codes.size if isinstance(codes, CategoricalCodec) else None
-
-
-def _trained(
-    release: Release,
-    batches: Mapping[str, Batch],
-    taught: Mapping[str, Learner],
-) -> tuple[tuple[Score, ...], tuple[Group, ...], str]:
-    schema, target, classes = release.schema, str(release.schema.target), _classes(release.schema)
-    tables = {name: values_of(batch, schema) for name, batch in batches.items()}
-    labelled = {name: _with_label(values, target, classes) for name, values in tables.items()}
-    features = {name: design(values, schema)[kept] for name, (values, kept, _) in labelled.items()}
-    truth = labelled["test"][2]
-    found, predictions = [], {}
-    told = release.predict_encoded(batches["synthetic"])
-    for name, learn in taught.items():
-        for source, rows in (("real", "real rows"), ("synthetic", "synthetic rows")):
-            predicted = learn(features[source], labelled[source][2], None)(features["test"])
-            predictions[name, source] = predicted
-            found.append(Score(name, rows, score(predicted, truth)))
-        predicted = learn(*weigh_classes(design(tables["synthetic"], schema), told))(features["test"])
-        found.append(Score(name, "synthetic rows, weighted", score(predicted, truth)))
-    own = release.predict_encoded(batches["test"])[labelled["test"][1]]
-    found.append(Score("the release itself", "", score(own, truth)))
-    groups = _groups(
-        tables["test"],
-        labelled["test"][1],
-        schema,
-        errors(predictions["LightGBM", "real"], truth),
-        errors(predictions["LightGBM", "synthetic"], truth),
+        training = train(release, batches, taught)
+    return Evaluation(
+        schema.name,
+        schema.target,
+        training.measure,
+        training.scores,
+        training.groups,
+        near,
+        floor,
+        tables.checks,
+        violations,
+        tables.rows,
+        columns,
+        correlations,
+        library,
+        clock.stop(),
     )
-    return tuple(found), tuple(groups), "R squared" if classes is None else "area under the ROC curve"
 
 
-def _with_label(
-    values: Mapping[str, FloatArray], target: str, classes: int | None
-) -> tuple[Mapping[str, FloatArray], NDArray[np.bool_], NDArray[Any]]:
-    """The table, which rows have a label (a missing class is one), and the labels of those."""
-    label = values[target]
-    if classes is not None:
-        return values, np.ones(len(label), dtype=bool), np.where(np.isnan(label), classes - 1, label).astype(np.int64)
-    return values, ~np.isnan(label), label[~np.isnan(label)]
+def _compared(tables: ComparedTables, name: str, schema: Schema) -> ComparedColumn:
+    codes, columns = Encoder(schema).columns[name], tables.column(name)
+    if isinstance(codes, NumericCodec):
+        unit = ColumnUnit.of(schema[name])
+        figures = tuple(figures_of(codes.in_units(column.values)) for column in columns)
+        return ComparedColumn(overlay_numbers(columns, codes, unit), unit, figures)
+    return ComparedColumn(overlay_lists(columns, cast("CategoricalCodec", codes)))  # a released schema knows its lists
 
 
-def _groups(
-    values: Mapping[str, FloatArray], kept: NDArray[np.bool_], schema: Schema, real: FloatArray, synthetic: FloatArray
-) -> list[Group]:
-    found = []
-    columns = Encoder(schema).columns
-    for name in schema.features:
-        codes = columns[name]
-        if not isinstance(codes, CategoricalCodec) or codes.size > _MOST_IN_GROUPING:
-            continue
-        label = [*(str(value) for value in codes.words or codes.values), *(["missing"] if codes.nullable else [])]
-        place = np.where(np.isnan(values[name]), len(codes.values), values[name]).astype(int)[kept]
-        for number, value in enumerate(label):
-            here = place == number
-            if here.sum() >= _FEWEST_IN_GROUP:
-                found.append(
-                    Group(name, value, int(here.sum()), float(real[here].mean()), float(synthetic[here].mean()))
-                )
-    return found
+class _Clock:
+    """Says what begins, and measures how long it takes."""
+
+    def __init__(self, progress: Callable[[str], None]) -> None:
+        self._progress, self._seconds = progress, dict[str, float]()
+        self._stage, self._since = "", time.perf_counter()
+
+    def start(self, stage: str) -> None:
+        self.stop()
+        self._progress(stage)
+        self._stage = stage
+
+    def stop(self) -> dict[str, float]:
+        now = time.perf_counter()
+        if self._stage:
+            self._seconds[self._stage] = now - self._since
+        self._since = now
+        return self._seconds

@@ -1,6 +1,7 @@
 """Train on synthetic records, test on real ones."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ Predict = Callable[[FloatArray], FloatArray]
 """From features to probabilities (rows x classes), or values."""
 Learner = Callable[[FloatArray, NDArray[Any], FloatArray | None], Predict]
 """From features, labels and weights to what predicts."""
+Make = Callable[[int], Any]
+"""From a number of rows to a model that can be fitted to them."""
+_ROWS_OF_A_TREE = 10_000
+_TREE = {"max_depth": 5, "random_state": 0}
 
 
 def design(values: Mapping[str, FloatArray], schema: Schema) -> FloatArray:
@@ -22,24 +27,41 @@ def design(values: Mapping[str, FloatArray], schema: Schema) -> FloatArray:
 
 
 def learners(schema: Schema, classes: int | None) -> dict[str, Learner]:
-    """LightGBM and a linear model, with their defaults; for so many classes, or for a number."""
+    """Two strong learners and two simple ones, for so many classes or for a number (None).
+
+    LightGBM and the linear model have their defaults. The forest has 100 trees with at least 5 rows in a leaf, each
+    grown on at most 10,000 rows drawn from all of them; the decision tree has five levels. Raises `RequestError` where
+    LightGBM or scikit-learn is not installed.
+    """
     try:
         import lightgbm
+        import sklearn.ensemble
         import sklearn.linear_model
+        import sklearn.tree
     except ImportError:
         raise RequestError('evaluation needs LightGBM and scikit-learn: pip install "sfumato[evaluate]"') from None
     listed = [schema[name].type in ("category", "boolean") for name in schema.features]
+    boosting = {"random_state": 0, "n_jobs": 1, "verbose": -1}
     if classes is None:
         return {
-            "LightGBM": _number(lambda: lightgbm.LGBMRegressor(random_state=0, n_jobs=1, verbose=-1)),
-            "linear regression": _number(lambda: _linear(listed, sklearn.linear_model.Ridge())),
+            "LightGBM": _number(lambda _: lightgbm.LGBMRegressor(**boosting)),
+            "random forest": _number(lambda rows: sklearn.ensemble.RandomForestRegressor(**_forest(rows))),
+            "linear regression": _number(lambda _: _linear(listed, sklearn.linear_model.Ridge())),
+            "decision tree": _number(lambda _: sklearn.tree.DecisionTreeRegressor(**_TREE)),
         }
+    logistic = partial(sklearn.linear_model.LogisticRegression, max_iter=1_000)
     return {
-        "LightGBM": _classes(lambda: lightgbm.LGBMClassifier(random_state=0, n_jobs=1, verbose=-1), classes),
-        "logistic regression": _classes(
-            lambda: _linear(listed, sklearn.linear_model.LogisticRegression(max_iter=1_000)), classes
-        ),
+        "LightGBM": _classes(lambda _: lightgbm.LGBMClassifier(**boosting), classes),
+        "random forest": _classes(lambda rows: sklearn.ensemble.RandomForestClassifier(**_forest(rows)), classes),
+        "logistic regression": _classes(lambda _: _linear(listed, logistic()), classes),
+        "decision tree": _classes(lambda _: sklearn.tree.DecisionTreeClassifier(**_TREE), classes),
     }
+
+
+def _forest(rows: int) -> dict[str, Any]:
+    """The settings of a forest whose time does not grow with the rows."""
+    share = min(1.0, _ROWS_OF_A_TREE / rows)
+    return {"n_estimators": 100, "min_samples_leaf": 5, "max_samples": share, "random_state": 0, "n_jobs": 1}
 
 
 def _linear(listed: list[bool], model: Any) -> Any:
@@ -57,12 +79,12 @@ def _linear(listed: list[bool], model: Any) -> Any:
     return make_pipeline(ColumnTransformer(parts), model)
 
 
-def _classes(make: Callable[[], Any], classes: int) -> Learner:
+def _classes(make: Make, classes: int) -> Learner:
     def learn(features: FloatArray, label: NDArray[Any], weight: FloatArray | None) -> Predict:
         there = np.unique(label).astype(int)
         if len(there) < 2:
             return lambda rows: np.repeat(np.eye(classes)[there[:1]], len(rows), axis=0)
-        model = _fitted(make(), features, label, weight)
+        model = _fitted(make(len(label)), features, label, weight)
 
         def predict(rows: FloatArray) -> FloatArray:
             found = np.zeros((len(rows), classes))
@@ -74,9 +96,9 @@ def _classes(make: Callable[[], Any], classes: int) -> Learner:
     return learn
 
 
-def _number(make: Callable[[], Any]) -> Learner:
+def _number(make: Make) -> Learner:
     def learn(features: FloatArray, label: NDArray[Any], weight: FloatArray | None) -> Predict:
-        model = _fitted(make(), features, label, weight)
+        model = _fitted(make(len(label)), features, label, weight)
         return lambda rows: np.asarray(model.predict(rows), dtype=np.float64)
 
     return learn

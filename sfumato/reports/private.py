@@ -4,15 +4,27 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from sfumato._version import __version__
 from sfumato.artefact.release import Release
-from sfumato.charts import svg
-from sfumato.evaluation.evaluation import COMPARED_NOTE, LEARNERS_NOTE, NOTICE, Evaluation, Group
+from sfumato.evaluation.column_charts import REAL, SYNTHETIC, column_chart
+from sfumato.evaluation.evaluation import COMPARED_NOTE, LEARNERS_NOTE, NOTICE, ComparedColumn, Evaluation
+from sfumato.evaluation.figures import QUANTILES
+from sfumato.evaluation.metrics_library import HOW_TO_GET, MOST_COLUMNS, MOST_ROWS
+from sfumato.evaluation.training import MOST_TRAINED
+from sfumato.evaluation.verdict import RULES
+from sfumato.reports.private_charts import (
+    MOST_DOTS,
+    RELEASED,
+    correlations_chart,
+    groups_chart,
+    pairs_chart,
+    pairs_matrix,
+    scores_chart,
+)
 
-_REAL, _SYNTHETIC = "#7a6a58", "#b08d63"
 _MOST_PAIRS, _MOST_GROUPS = 40, 40
+_STATES = ("ruined", "distorted", "near")
 
 
 def private_report(evaluation: Evaluation, release: Release) -> str:
@@ -20,42 +32,41 @@ def private_report(evaluation: Evaluation, release: Release) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(files("sfumato.reports").joinpath("private.html").read_text(encoding="utf-8"))
     pairs = sorted(evaluation.fidelity.pairs.items(), key=lambda item: -item[1])
-    groups = sorted(evaluation.groups, key=lambda group: group.error_real - group.error_synthetic)
+    groups = sorted(evaluation.groups, key=lambda group: -group.loss)
     return template.render(
         notice=NOTICE,
         evaluation=evaluation,
+        verdict=evaluation.verdict,
+        rules=RULES,
         statement=release.statement,
-        scores=_scores(evaluation),
+        inks={"real": REAL, "synthetic": SYNTHETIC, "release": RELEASED},
+        scores=scores_chart(evaluation),
+        score_rows=_score_rows(evaluation),
         columns=_columns(evaluation),
+        cards=[_card(evaluation, name) for name in _in_order(evaluation)],
         compared=COMPARED_NOTE,
         learners=LEARNERS_NOTE,
-        matrix=_matrix(evaluation) if 2 < len(evaluation.fidelity.columns) <= 60 else "",
+        most_trained=MOST_TRAINED,
+        library_rows=MOST_ROWS,
+        library_columns=MOST_COLUMNS,
+        how_to_get=HOW_TO_GET,
+        most_dots=MOST_DOTS,
+        correlations=correlations_chart(evaluation),
+        pairs=pairs_chart(evaluation),
+        matrix=pairs_matrix(evaluation),
         worst=[(" and ".join(pair), value, evaluation.floor.pairs[pair]) for pair, value in pairs[:_MOST_PAIRS]],
-        groups=_group_marks(groups[:_MOST_GROUPS]),
+        groups=groups_chart(groups[:_MOST_GROUPS]),
         left_out=max(0, len(groups) - _MOST_GROUPS),
         version=__version__,
     )
 
 
-def _scores(evaluation: Evaluation) -> Markup:
-    """A bar for each learner and what it was trained on."""
-    known = [item for item in evaluation.scores if item.value is not None]
-    if not known:
-        return Markup("")
-    base = 0.5 if evaluation.measure.startswith("area") else 0.0
-    top = max(max(item.value or 0.0 for item in known), base + 1e-9)
-    marks = []
-    for place, item in enumerate(known):
-        y, value = 26.0 * place, float(item.value or 0.0)
-        width = 300 * max(0.0, value - base) / (top - base)
-        label = f"{item.learner}: {item.trained_on}" if item.trained_on else item.learner
-        fill = _REAL if item.trained_on == "real rows" else _SYNTHETIC
-        marks += [
-            svg.text(372, y + 16, label, "end", 11),
-            svg.box(380, y + 4, width, 17, fill, 0.9),
-            svg.text(386 + width, y + 16, f"{value:.3f}", size=11),
-        ]
-    return svg.picture(740, 26.0 * len(known) + 4, marks, evaluation.measure)
+def _score_rows(evaluation: Evaluation) -> list[tuple[str, list[float | None]]]:
+    """What each learner reaches from real, synthetic and weighted synthetic rows; the release itself has one score."""
+    found: dict[str, list[float | None]] = {}
+    for item in evaluation.scores:
+        found.setdefault(item.learner, []).append(item.value)
+    return list(found.items())
 
 
 def _columns(evaluation: Evaluation) -> list[dict[str, Any]]:
@@ -66,6 +77,7 @@ def _columns(evaluation: Evaluation) -> list[dict[str, Any]]:
             "name": name,
             "near": near,
             "floor": evaluation.floor.columns[name],
+            "state": evaluation.state(name),
             "misread": checks[name].misread_share,
             "hints": checks[name].hints,
         }
@@ -74,46 +86,35 @@ def _columns(evaluation: Evaluation) -> list[dict[str, Any]]:
     return sorted(found, key=lambda line: -line["near"].share)
 
 
-def _matrix(evaluation: Evaluation) -> Markup:
-    """A square for every two columns, darker where the synthetic table is farther off."""
-    names = list(evaluation.fidelity.columns)
-    cell, edge = min(34.0, 560 / len(names)), 130.0
-    top = max([*evaluation.fidelity.pairs.values(), 1e-9])
-    marks = []
-    for row, first in enumerate(names):
-        y = edge + row * cell
-        marks.append(svg.text(edge - 6, y + cell / 2 + 3.5, svg.shorten(first, 20), "end"))
-        marks.append(svg.text(edge + row * cell + cell / 2, edge - 8, svg.shorten(first, 20), turn=-45))
-        for column, second in enumerate(names[:row]):
-            value = evaluation.fidelity.pairs[second, first]
-            hint = f"{second} and {first}: {value:.4f}; test rows {evaluation.floor.pairs[second, first]:.4f}"
-            x = edge + column * cell
-            marks.append(svg.box(x + 0.5, y + 0.5, cell - 1, cell - 1, "#7a3b2e", max(0.04, value / top), hint))
-            if cell >= 24:
-                ink = "#fff" if value > top / 2 else svg.INK
-                shown = f"{value:.2f}".lstrip("0")
-                marks.append(svg.text(x + cell / 2, y + cell / 2 + 3.5, shown, "middle", 9, ink))
-    size = edge + len(names) * cell
-    return svg.picture(size + 60, size, marks, "Total variation of every two columns")
+def _in_order(evaluation: Evaluation) -> list[str]:
+    """What is ruined first, then what is distorted, then the rest as in the schema."""
+    return sorted(evaluation.columns, key=lambda name: _STATES.index(evaluation.state(name)))
 
 
-def _group_marks(groups: list[Group]) -> Markup:
-    """Two dots for each sub-group: the error of a learner from real rows, and from synthetic ones."""
-    if not groups:
-        return Markup("")
-    top = max(max(group.error_real, group.error_synthetic) for group in groups) or 1.0
-    marks = []
-    for place, group in enumerate(groups):
-        y = 20.0 * place + 10
-        real, synthetic = (270 + 380 * error / top for error in (group.error_real, group.error_synthetic))
-        hint = (
-            f"{group.rows} test rows: {group.error_real:.4f} from real, {group.error_synthetic:.4f} from synthetic rows"
-        )
-        marks += [
-            svg.text(260, y + 4, svg.shorten(f"{group.column} = {group.value}", 40), "end", 11),
-            svg.line(real, y, synthetic, y, svg.FAINT, 1.5),
-            svg.dot(real, y, 4.5, _REAL, hint),
-            svg.dot(synthetic, y, 4.5, _SYNTHETIC, hint),
-            svg.text(664, y + 4, f"{group.error_real:.3f} → {group.error_synthetic:.3f}", size=10, fill=svg.FAINT),
-        ]
-    return svg.picture(760, 20.0 * len(groups) + 6, marks, "Error by sub-group")
+def _card(evaluation: Evaluation, name: str) -> dict[str, Any]:
+    """One column: the picture, and its figures in the column's own units."""
+    column = evaluation.columns[name]
+    return {
+        "name": name,
+        "state": evaluation.state(name),
+        "near": evaluation.fidelity.columns[name],
+        "floor": evaluation.floor.columns[name],
+        "chart": column_chart(name, column.overlay, column.unit),
+        "beyond": column.overlay.beyond if max(column.overlay.beyond) > 0 else None,
+        "figures": _figure_rows(column),
+    }
+
+
+def _figure_rows(column: ComparedColumn) -> list[tuple[str, list[str]]]:
+    """What each figure is, and its value in the real, the synthetic and the test rows."""
+    if column.unit is None or not any(column.figures):
+        return []
+    unit = column.unit
+    rows = [
+        ("mean", [unit.write(one.mean) if one else "" for one in column.figures]),
+        ("standard deviation", [unit.write_span(one.deviation) if one else "" for one in column.figures]),
+    ]
+    for place, share in enumerate(QUANTILES):
+        label = "median" if share == 0.5 else f"{share:.0%} quantile"
+        rows.append((label, [unit.write(one.quantiles[place]) if one else "" for one in column.figures]))
+    return rows
