@@ -1,6 +1,6 @@
 """What a custodian runs: from a private table and a schema to a release."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ from sfumato.trusted.session import check_terms, open_session
 
 def release(
     data: Any,
-    schema: Schema | str | Path,
+    schema: Schema | Mapping[str, Any] | str | Path,
     *,
     epsilon: float,
     delta: float = DEFAULT_DELTA,
@@ -42,7 +42,7 @@ def release(
 
     data        a path to Parquet or CSV, or a folder of them, here or in the cloud, or to .zip, .xlsx, .npz or .npy; an
                 Arrow table or dataset; a pandas, polars or Spark frame; a table or query of a `sfumato.Database`
-    schema      the public knowledge of the table, or the path of its YAML file
+    schema      the public knowledge of the table, a dictionary of it, or the path of its YAML file
     epsilon, delta   the whole budget; nothing is spent on the side. Bounds and lists of values that the schema wants
                 estimated or discovered are paid for out of it
     mechanism   "tables"; "mixture", Gaussians for up to 32 numeric columns; "subspace", Gaussians for hundreds of them;

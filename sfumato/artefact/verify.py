@@ -141,7 +141,7 @@ def _budget(release: Release) -> Check:
     statement = release.statement
     spent = statement.budget.records**2 * sum(units_of(item.mu) for item in release.measurements)
     holds = spent == statement.units_spent and spent <= statement.units_budget
-    detail = f"{spent / UNITS_PER_MU_SQUARED:.6g} of {statement.units_budget / UNITS_PER_MU_SQUARED:.6g} of mu squared"
+    detail = f"{spent / statement.units_budget:.4%} of the budget is spent"
     return Check.of("costs add up and stay in the budget", holds, detail)
 
 

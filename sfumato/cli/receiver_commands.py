@@ -114,7 +114,8 @@ def verify(
         Path | None, typer.Option(help="the public features, where a release was fitted with them: Parquet or CSV")
     ] = None,
     ledger: Annotated[
-        Path | None, typer.Option(help="the custodian's ledger: was this statement written down in it?")
+        str | None,
+        typer.Option(help="the custodian's ledger, a file or postgresql://host/database: is this statement in it?"),
     ] = None,
 ) -> None:
     """Recompute hashes, format and the whole claim of a bundle from the bundle alone.

@@ -1,12 +1,12 @@
 """A column of three tables side by side: the shares of the same bins and values, to be drawn over each other."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from sfumato.charts.natural_order import natural_order
 from sfumato.evaluation.column_units import ColumnUnit
 from sfumato.evaluation.raw_values import RawColumn
 from sfumato.trusted.arrays import AnyIntArray, BoolArray, FloatArray
@@ -21,9 +21,6 @@ _HEAP = 0.05  # a number held by this share of the rows of either table is drawn
 _ABOVE = 3.0  # where it is so many times as frequent as those beside it
 _MOST_HEAPS = 8
 _LOG_FROM = 30.0  # the factor between the ends from which a logarithmic column is drawn so
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 class Shares(NamedTuple):
@@ -83,10 +80,10 @@ def overlay_lists(columns: Sequence[RawColumn], codes: CategoricalCodec) -> Over
     labels = list(codes.texts)
     counts = np.stack([np.bincount(_listed(column, size), minlength=size + 2)[: size + 2] for column in columns])
     shares = counts / np.maximum([[len(column.values)] for column in columns], 1)
-    order = _natural_order(labels)
+    order = natural_order(labels)
     frequent = np.argsort(-shares[:2, :size].max(axis=0), kind="stable")
     named = frequent if size <= MOST_NAMED else frequent[: MOST_NAMED - 1]
-    shown = sorted(named, key=lambda place: order[place]) if order else list(named)
+    shown = [place for place in order if place in named] if order else list(named)
     bars = [Bar(labels[place], _shares(shares[:, place])) for place in shown]
     if len(named) < size:
         rest = np.setdiff1d(np.arange(size), named)
@@ -139,16 +136,6 @@ def _shares(three: Any) -> Shares:
 def _extra_bars(labels: Sequence[str], shares: Any) -> list[Bar]:
     """Kinds of values that occur in some table."""
     return [Bar(label, _shares(of)) for label, of in zip(labels, shares, strict=True) if of.max() > 0]
-
-
-def _natural_order(labels: Sequence[str]) -> list[float] | None:
-    """Where each value stands among months, days of the week or numbers; None where it has no such place."""
-    starts = [label.strip().casefold()[:3] for label in labels]
-    for names in (_MONTHS, _WEEKDAYS):
-        if len(labels) > 2 and all(start in names for start in starts):
-            return [float(names.index(start)) for start in starts]
-    found = [_NUMBER.search(label) for label in labels]
-    return [float(one.group()) for one in found if one] if len(labels) > 2 and all(found) else None
 
 
 def _is_short(numbers: Sequence[FloatArray], step: float) -> bool:

@@ -4,6 +4,7 @@ from html import escape
 from pathlib import Path
 
 from sfumato.archive.whole_files import whole_file
+from sfumato.artefact.about import About, load_about
 from sfumato.artefact.bundle import open_release
 from sfumato.artefact.release import Release
 from sfumato.reports.public import public_report
@@ -24,21 +25,25 @@ class Page(str):
         return f'<iframe title="{escape(self.subject)}" {frame} srcdoc="{escape(self)}"></iframe>'
 
 
-def report(release: Release | str | Path, out: str | Path | None = None) -> Page:
-    """The public report of a release: one HTML page, made from the release alone.
+def report(
+    release: Release | str | Path, out: str | Path | None = None, *, about: About | str | Path | None = None
+) -> Page:
+    """The public report of a release: one HTML page, made from the release and what its custodian says.
 
     release   the release, or the path of its bundle
     out       a file to write as well; one that is there already is never overwritten
+    about     what the custodian says beside it: the path of an about.yaml, see docs/report.md
 
-    Returns the page as text, which a notebook shows. Raises `BundleError` for a path that holds no bundle, and
-    `OutputError` where the file cannot be written.
+    Returns the page as text, which a notebook shows. Raises `BundleError` for a path that holds no bundle,
+    `RequestError` for an about.yaml that cannot be read, and `OutputError` where the file cannot be written.
 
     Example
         >>> sfumato.report(release, folder / "stays.html").startswith("<!doctype html>")
         True
     """
     release = release if isinstance(release, Release) else open_release(release)
-    page = Page(public_report(release))
+    said = load_about(about) if isinstance(about, str | Path) else about
+    page = Page(public_report(release, said))
     page.subject = f"public report of {shorten(release.schema.name)}"
     if out is not None:
         with whole_file(out) as file:
