@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from sfumato.artefact.bundle import open_release as open  # noqa: A004 - sfumato.open, as json.load
     from sfumato.artefact.release import Release
     from sfumato.artefact.statement import PrivacyStatement
+    from sfumato.auditing.audit import audit
+    from sfumato.auditing.result import AuditResult
     from sfumato.errors import SfumatoError
     from sfumato.trusted.adjacency import Adjacency
     from sfumato.trusted.budget import Budget
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Adjacency": "sfumato.trusted.adjacency",
+    "AuditResult": "sfumato.auditing.result",
     "Budget": "sfumato.trusted.budget",
     "Database": "sfumato.trusted.sources.databases",
     "Ledger": "sfumato.trusted.ledger",
@@ -31,12 +34,14 @@ _HOMES = {
     "Release": "sfumato.artefact.release",
     "Schema": "sfumato.trusted.schema",
     "SfumatoError": "sfumato.errors",
+    "audit": "sfumato.auditing.audit",
     "open": "sfumato.artefact.bundle",
     "release": "sfumato.api",
 }
 
 __all__ = [
     "Adjacency",
+    "AuditResult",
     "Budget",
     "Database",
     "Ledger",
@@ -46,6 +51,7 @@ __all__ = [
     "Schema",
     "SfumatoError",
     "__version__",
+    "audit",
     "open",
     "release",
 ]
