@@ -58,7 +58,7 @@ _RECORDS = (
     "sensitivity understated by sqrt(2)",
     "every record counted twice",
     "codes that depend on other rows",
-    "values that leave their bounds",
+    "an error for values that are not allowed",
 )
 _PERSONS = ("all records of a person count", "a person priced as one record")
 

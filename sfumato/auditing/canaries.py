@@ -83,12 +83,13 @@ def independent(inner: FloatArray) -> IntArray:
 def _guess(setting: Setting, base: pa.Table, on: pa.Table, off: pa.Table, coins: IntArray) -> IntArray:
     """The coins, by least squares: the attacker knows the table, the canaries and every answer."""
     table = _insert(setting, base, on, off, coins)
+    none = _insert(setting, base, on, off, np.zeros_like(coins))
     inner, seen = np.zeros((len(coins), len(coins))), np.zeros(len(coins))
     for question in setting.questions(setting.release(table)):
         item = question.item
         moves = setting.records * _moves(question, on, off)
-        none = _insert(setting, base, on, off, np.zeros_like(coins))
-        known = setting.open(none, question.schema).sum(item.statistic)
+        with setting.open(question.schema, none) as (source,):
+            known = source.sum(item.statistic)
         inner += moves @ moves.T
         seen += moves @ ((item.values - known) * weights_of(item.statistic) / item.sigma)
     found = np.linalg.lstsq(inner, seen, rcond=1e-9)[0]

@@ -14,7 +14,7 @@ _ROW = 48.0
 
 
 def audit_chart(rows: Sequence[tuple[str, float]], title: str) -> Markup:
-    """A bar for each named share of the claim, with a line where the claim is. Empty where there are no rows."""
+    """A bar for each named share of the claim, with a dashed line where the claim is. Empty where there are no rows."""
     if not rows:
         return Markup("")
     count = len(rows)
@@ -27,11 +27,11 @@ def audit_chart(rows: Sequence[tuple[str, float]], title: str) -> Markup:
         left=12,
     )
     for place, (name, share) in enumerate(rows):
-        down, broken = count - place - 0.7, share > 1
-        axes.line([(0, down), (min(share, _MOST), down)], BROKEN if broken else HELD, 11)
+        down = count - place - 0.7
+        axes.line([(0, down), (min(share, _MOST), down)], BROKEN if share > 1 else HELD, 11)
+        axes.line([(1, down - 0.2), (1, down + 0.2)], svg.INK, 1.4, "4 2")
         axes.words(0, down, name, rise=12)
-        axes.words(min(share, _MOST * 0.8), down, f" {_written(share)}", rise=-4 if share <= _MOST * 0.8 else 12)
-    axes.line([(1, 0), (1, count)], svg.INK, 1.4, "5 3")
+        axes.words(_MOST, down, _written(share), "end", rise=12)
     return axes.picture()
 
 

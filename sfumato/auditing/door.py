@@ -7,6 +7,7 @@ theorem 2.14), so a bound on the group, over g, is one on mu, and a sharper one 
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -23,36 +24,67 @@ _ROOM = 1.3
 ALL, ONE = "noise of the curator, all questions", "noise of the curator, one question"
 
 
-def attack_noise(
-    setting: Setting, count: int, draws: int, confidence: float, rng: np.random.Generator
-) -> list[Finding] | NotRun:
-    """Lower bounds on mu from many answers of the real curator on two tables, to all questions and to the sharpest."""
-    group = max(1, round(_GROUP_MU / setting.claim))
-    if most_provable(draws, confidence) < _ROOM * group * setting.claim:
-        return NotRun(ALL, f"mu {setting.claim:.3g} is more than {draws:,} answers could disprove")
+@dataclass(frozen=True)
+class Answers:
+    """Many answers of the curator on two tables that differ by a group.
+
+    quiet, loud   of each draw and question, the answer along the difference of the tables (draws x questions), without
+                  and with the group
+    claims        the mu of each question, for one of the group
+    sharpest      the question whose sums move by most, as a share of what it claims
+    """
+
+    quiet: FloatArray
+    loud: FloatArray
+    group: int
+    claims: tuple[float, ...]
+    titles: tuple[str, ...]
+    sharpest: int
+
+
+def group_size(claim: float) -> int:
+    """How many records the tables differ by."""
+    return max(1, round(_GROUP_MU / claim))
+
+
+def draw_answers(setting: Setting, count: int, draws: int, rng: np.random.Generator) -> Answers:
+    """The worst of `count` candidates, and many answers to every question of one release, by the real curator."""
     _, base = bases(setting, rng)
     questions = setting.questions(setting.release(base))
     questions = [one for one in questions if one.schema is questions[-1].schema]
     pair = worst_pairs(setting, questions, Candidates.of(setting, count, rng))[0].repeat(setting.records)
+    group = group_size(setting.claim)
     tables = [setting.insert(base, [side] * group) for side in (pair.there, pair.here)]
     differences = [_difference(setting, question, tables) for question in questions]
     quiet, loud = (_scores(setting, table, questions, differences, draws) for table in tables)
-    claims = [setting.records * one.item.mu for one in questions]
-    sharpest = int(np.argmax([np.linalg.norm(one) / claim for one, claim in zip(differences, claims, strict=True)]))
-    detail = f"{draws:,} answers to each of {len(questions)} questions, on tables that differ by {group}"
-    whole = mu_lower_bound(quiet, loud, confidence) / group
-    alone = mu_lower_bound(quiet[:, [sharpest]], loud[:, [sharpest]], confidence) / group
-    title = questions[sharpest].item.statistic.title
+    claims = tuple(setting.records * one.item.mu for one in questions)
+    shares = [np.linalg.norm(one) / claim for one, claim in zip(differences, claims, strict=True)]
+    titles = tuple(one.item.statistic.title for one in questions)
+    return Answers(quiet, loud, group, claims, titles, int(np.argmax(shares)))
+
+
+def attack_noise(
+    setting: Setting, count: int, draws: int, confidence: float, rng: np.random.Generator
+) -> list[Finding] | NotRun:
+    """Lower bounds on mu from many answers of the real curator on two tables, to all questions and to the sharpest."""
+    if most_provable(draws, confidence) < _ROOM * group_size(setting.claim) * setting.claim:
+        return NotRun(ALL, f"mu {setting.claim:.3g} is more than {draws:,} answers could disprove")
+    found = draw_answers(setting, count, draws, rng)
+    one = [found.sharpest]
+    whole = mu_lower_bound(found.quiet, found.loud, confidence) / found.group
+    alone = mu_lower_bound(found.quiet[:, one], found.loud[:, one], confidence) / found.group
+    detail = f"{draws:,} answers to each of {len(found.claims)} questions, on tables that differ by {found.group}"
     return [
-        Finding(ALL, math.hypot(*claims), whole, confidence, detail),
-        Finding(ONE, claims[sharpest], alone, confidence, f"{draws:,} answers; {title}"),
+        Finding(ALL, math.hypot(*found.claims), whole, confidence, detail),
+        Finding(ONE, found.claims[one[0]], alone, confidence, f"{draws:,} answers; {found.titles[one[0]]}"),
     ]
 
 
 def _difference(setting: Setting, question: Question, tables: Sequence[pa.Table]) -> FloatArray:
     """How far apart the tables' sums are, in units of the noise."""
     statistic = question.item.statistic
-    there, here = (setting.open(table, question.schema).sum(statistic) for table in tables)
+    with setting.open(question.schema, *tables) as sources:
+        there, here = (source.sum(statistic) for source in sources)
     apart: FloatArray = (here - there) * weights_of(statistic) / question.item.sigma
     return apart
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.errors import DataError
 from sfumato.trusted.adjacency import Adjacency
-from sfumato.trusted.arrays import CodeArray, IntArray
+from sfumato.trusted.arrays import CodeArray
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.encoding.lists import CategoricalCodec
@@ -170,16 +171,16 @@ def codes_from_rows() -> AbstractContextManager[None]:
     return _recoded(lambda codes, *_: np.unique(codes, return_inverse=True)[1])
 
 
-def unclamped_values() -> AbstractContextManager[None]:
-    """A value out of its bounds, or not in its list, keeps a code of its own beyond the last."""
+def strict_values() -> AbstractContextManager[None]:
+    """A value that the schema does not allow stops the release with an error, as a checked type would."""
 
-    def keep(codes: CodeArray, array: pa.Array, codec: Any) -> IntArray:
-        found = array.dictionary_encode()
-        unknown = [codec.code_of(value) is None for value in found.dictionary.to_pylist()] + [codec.missing is None]
-        strange = np.array(unknown)[found.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
-        return np.where(strange, codec.size, codes)
+    def refuse(codes: CodeArray, array: pa.Array, codec: Any) -> CodeArray:
+        values = array.unique().to_pylist()
+        if any(codec.code_of(value) is None and not (value is None and codec.missing is not None) for value in values):
+            raise DataError("a value is not allowed by the schema")
+        return codes
 
-    return _recoded(keep)
+    return _recoded(refuse)
 
 
 @contextmanager
@@ -209,7 +210,7 @@ FAULTS: Mapping[str, Fault] = {
         Fault("all records of a person count", "people", unbounded_persons),
         Fault("a person priced as one record", "people", persons_priced_as_records),
         Fault("codes that depend on other rows", "encoding", codes_from_rows),
-        Fault("values that leave their bounds", "encoding", unclamped_values),
+        Fault("an error for values that are not allowed", "encoding", strict_values),
     )
 }
 """All faults by name."""

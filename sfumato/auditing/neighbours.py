@@ -101,7 +101,8 @@ def spent(setting: Setting, questions: Sequence[Question], base: pa.Table, pair:
         items = [one.item for one in questions if one.schema is schema]
         here, there = (setting.insert(base, [side]) for side in (pair.here, pair.there))
         try:
-            squares += mu_between(items, setting.open(here, schema), setting.open(there, schema)) ** 2
+            with setting.open(schema, here, there) as sources:
+                squares += mu_between(items, *sources) ** 2
         except SfumatoError:
             return math.inf
     return math.sqrt(squares)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -85,9 +85,14 @@ class Setting:
             types="declared",
         )
 
-    def open(self, rows: pa.Table, schema: Schema) -> Source:
-        """The records as a release reads them."""
-        return open_source(rows, schema, _KEY, declared=True)
+    @contextmanager
+    def open(self, schema: Schema, *tables: pa.Table) -> Iterator[tuple[Source, ...]]:
+        """The records of some tables as a release reads them, with one key for all."""
+        with ExitStack() as opened:
+            sources = tuple(open_source(rows, schema, _KEY, declared=True) for rows in tables)
+            for source in sources:
+                opened.callback(source.close)
+            yield sources
 
     @contextmanager
     def curator(self, rows: pa.Table) -> Iterator[Curator]:
