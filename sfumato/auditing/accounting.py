@@ -22,8 +22,7 @@ OVERDRAW, LEDGER, RECOUNT = "questions beyond the budget", "releases beyond the 
 
 def attack_filter(setting: Setting, count: int, rng: np.random.Generator) -> list[Finding]:
     """Ask the question that tells most of one record again and again; the curator must refuse in time."""
-    _, base = bases(setting, rng)
-    questions = setting.questions(setting.release(base))
+    base, questions = setting.crowd, setting.questions(setting.reference)
     question = max((one for one in questions if one.schema is questions[-1].schema), key=lambda one: one.item.mu)
     pair = worst_pairs(setting, [question], Candidates.of(setting, count, rng))[0].repeat(setting.records)
     each = spent(setting, [question], base, pair)
@@ -40,9 +39,8 @@ def attack_filter(setting: Setting, count: int, rng: np.random.Generator) -> lis
     return [Finding(OVERDRAW, setting.claim, math.sqrt(answered) * each, 1.0, detail)]
 
 
-def attack_ledger(setting: Setting, rng: np.random.Generator) -> list[Finding]:
+def attack_ledger(setting: Setting) -> list[Finding]:
     """Release twice under a limit that allows it once; the ledger must refuse the second."""
-    _, base = bases(setting, rng)
     squares, made = 0.0, 0
     with tempfile.TemporaryDirectory() as folder:
         ledger = Ledger(Path(folder) / "ledger.sqlite")
@@ -50,7 +48,7 @@ def attack_ledger(setting: Setting, rng: np.random.Generator) -> list[Finding]:
         ledger.set_limit(setting.schema.name, setting.terms.budget, setting.adjacency, unit)
         try:
             for _ in range(2):
-                squares += setting.release(base, ledger).statement.mu ** 2
+                squares += setting.release(setting.crowd, ledger).statement.mu ** 2
                 made += 1
         except BudgetExceededError:
             pass

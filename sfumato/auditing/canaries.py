@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from sfumato.auditing.findings import Finding, NotRun
 from sfumato.auditing.gdp import weights_of
-from sfumato.auditing.neighbours import Candidates, bases, contributions
+from sfumato.auditing.neighbours import Candidates, contributions
 from sfumato.auditing.one_run import most_provable, mu_from_guesses
 from sfumato.auditing.setting import Question, Setting
 from sfumato.trusted.adjacency import Adjacency
@@ -20,16 +20,15 @@ def attack_canaries(
     setting: Setting, count: int, confidence: float, rng: np.random.Generator
 ) -> list[Finding] | NotRun:
     """A lower bound on mu from guesses about independent records in one release, by its measurements."""
-    _, base = bases(setting, rng)
     on, off = _choices(setting, count, rng)
-    questions = setting.questions(setting.release(base))
+    questions = setting.questions(setting.reference)
     chosen = independent(sum(_inner(question, on, off) for question in questions))  # type: ignore[arg-type]
     if most_provable(len(chosen), confidence) < _ROOM * setting.claim:
-        reason = f"{len(chosen)} records of this schema are independent: too few to disprove mu {setting.claim:.3g}"
+        reason = f"so small a schema has {len(chosen)} independent records, too few to disprove mu {setting.claim:.3g}"
         return NotRun(CANARIES, reason)
     on, off = (side.take(pa.array(chosen)) if len(side) else side for side in (on, off))
     coins = rng.integers(0, 2, len(chosen))
-    guesses = _guess(setting, base, on, off, coins)
+    guesses = _guess(setting, setting.crowd, on, off, coins)
     right = int((guesses == coins).sum())
     bound = mu_from_guesses(right, len(chosen), len(chosen), confidence)
     detail = f"{right} of {len(chosen)} coins guessed from one release"

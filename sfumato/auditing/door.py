@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from sfumato.auditing.findings import Finding, NotRun
 from sfumato.auditing.gdp import Echo, Excerpt, answers, most_provable, mu_lower_bound, weights_of
-from sfumato.auditing.neighbours import Candidates, bases, worst_pairs
+from sfumato.auditing.neighbours import Candidates, Pair, spent, worst_pairs
 from sfumato.auditing.setting import Question, Setting
 from sfumato.trusted.arrays import FloatArray
 
-_MOST_PLACES = 64
+_MOST_PLACES = 200
 _GROUP_MU = 3.0  # where a test of a few thousand draws is sharpest, relative to mu
 _ROOM = 1.3
 ALL, ONE = "noise of the curator, all questions", "noise of the curator, one question"
@@ -30,53 +30,63 @@ class Answers:
 
     quiet, loud   of each draw and question, the answer along the difference of the tables (draws x questions), without
                   and with the group
-    claims        the mu of each question, for one of the group
-    sharpest      the question whose sums move by most, as a share of what it claims
+    group         how many records, or persons, the tables differ by
+    claim         the mu of all these questions, for one of the group
     """
 
     quiet: FloatArray
     loud: FloatArray
     group: int
-    claims: tuple[float, ...]
-    titles: tuple[str, ...]
-    sharpest: int
+    claim: float
+
+    def bound(self, confidence: float) -> float:
+        """A lower bound on mu for one of the group."""
+        return mu_lower_bound(self.quiet, self.loud, confidence) / self.group
 
 
 def group_size(claim: float) -> int:
-    """How many records the tables differ by."""
+    """How many records tables should differ by."""
     return max(1, round(_GROUP_MU / claim))
 
 
-def draw_answers(setting: Setting, count: int, draws: int, rng: np.random.Generator) -> Answers:
-    """The worst of `count` candidates, and many answers to every question of one release, by the real curator."""
-    _, base = bases(setting, rng)
-    questions = setting.questions(setting.release(base))
-    questions = [one for one in questions if one.schema is questions[-1].schema]
-    pair = worst_pairs(setting, questions, Candidates.of(setting, count, rng))[0].repeat(setting.records)
-    group = group_size(setting.claim)
-    tables = [setting.insert(base, [side] * group) for side in (pair.there, pair.here)]
+def draw_answers(setting: Setting, questions: Sequence[Question], pair: Pair, draws: int) -> Answers:
+    """Many answers to some questions of one release, by the real curator, for a group of changes like this one."""
+    claim = setting.records * math.hypot(*(one.item.mu for one in questions))
+    group = group_size(claim)
+    changes = [[side] * group for side in (pair.there, pair.here)]
+    tables = [setting.insert(setting.crowd, change) for change in changes]
     differences = [_difference(setting, question, tables) for question in questions]
     quiet, loud = (_scores(setting, table, questions, differences, draws) for table in tables)
-    claims = tuple(setting.records * one.item.mu for one in questions)
-    shares = [np.linalg.norm(one) / claim for one, claim in zip(differences, claims, strict=True)]
-    titles = tuple(one.item.statistic.title for one in questions)
-    return Answers(quiet, loud, group, claims, titles, int(np.argmax(shares)))
+    return Answers(quiet, loud, group, claim)
+
+
+def pairs_to_try(setting: Setting, count: int, rng: np.random.Generator) -> tuple[list[Question], list[Pair]]:
+    """The questions of a release, the worst of `count` changes for all of them, and the worst for each."""
+    questions = setting.questions(setting.reference)
+    questions = [one for one in questions if one.schema is questions[-1].schema]
+    found = worst_pairs(setting, questions, Candidates.of(setting, count, rng))
+    return questions, [pair.repeat(setting.records) for pair in found]
 
 
 def attack_noise(
     setting: Setting, count: int, draws: int, confidence: float, rng: np.random.Generator
 ) -> list[Finding] | NotRun:
-    """Lower bounds on mu from many answers of the real curator on two tables, to all questions and to the sharpest."""
+    """Lower bounds on mu from many answers on two tables, to all questions and to one.
+
+    The one is that whose sum moves by the largest share of what it claims.
+    """
     if most_provable(draws, confidence) < _ROOM * group_size(setting.claim) * setting.claim:
         return NotRun(ALL, f"mu {setting.claim:.3g} is more than {draws:,} answers could disprove")
-    found = draw_answers(setting, count, draws, rng)
-    one = [found.sharpest]
-    whole = mu_lower_bound(found.quiet, found.loud, confidence) / found.group
-    alone = mu_lower_bound(found.quiet[:, one], found.loud[:, one], confidence) / found.group
-    detail = f"{draws:,} answers to each of {len(found.claims)} questions, on tables that differ by {found.group}"
+    questions, (pair, *pairs) = pairs_to_try(setting, count, rng)
+    moves = [spent(setting, [one], setting.crowd, each) for one, each in zip(questions, pairs, strict=True)]
+    sharpest = int(np.argmax([move / one.item.mu for move, one in zip(moves, questions, strict=True)]))
+    whole = draw_answers(setting, questions, pair, draws)
+    alone = draw_answers(setting, [questions[sharpest]], pairs[sharpest], draws)
+    detail = f"{draws:,} answers to each of {len(questions)} questions, on tables that differ by {whole.group}"
+    title = questions[sharpest].item.statistic.title
     return [
-        Finding(ALL, math.hypot(*found.claims), whole, confidence, detail),
-        Finding(ONE, found.claims[one[0]], alone, confidence, f"{draws:,} answers; {found.titles[one[0]]}"),
+        Finding(ALL, whole.claim, whole.bound(confidence), confidence, detail),
+        Finding(ONE, alone.claim, alone.bound(confidence), confidence, f"{draws:,} answers; {title}"),
     ]
 
 

@@ -132,7 +132,8 @@ def unpaid_question() -> AbstractContextManager[None]:
 
     def measure(self: Curator, statistic: Statistic, mu: float) -> Measurement:
         answer = original(self, statistic, mu)
-        if len(self._measurements) == 1:
+        if "_repeated" not in vars(self):
+            vars(self)["_repeated"] = True
             paying, self._filter = self._filter, PrivacyFilter(2**62, self._filter.records)
             original(self, statistic, mu)
             self._filter = paying

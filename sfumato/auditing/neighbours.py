@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from sfumato.auditing.findings import Finding, worst
 from sfumato.auditing.gdp import weights_of
-from sfumato.auditing.invention import corner_rows, invent_rows, middle_row, other_targets
-from sfumato.auditing.setting import Question, Setting
+from sfumato.auditing.invention import corner_rows, invent_rows, other_targets
+from sfumato.auditing.setting import ROWS, Question, Setting
 from sfumato.auditing.transcript import mu_between
 from sfumato.errors import SfumatoError
 from sfumato.trusted.adjacency import Adjacency
@@ -25,7 +25,6 @@ from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.redaction import redact_errors
 
-_ROWS = 45
 _CORNERS = (0, 1, 5, 6)  # of `corner_rows`: lowest, highest, missing, out of bounds
 
 
@@ -71,8 +70,10 @@ class Candidates:
         """Changes that are tried whatever the inner products say: corners against nothing, or against one another."""
         if adjacency == Adjacency.ADD_REMOVE:
             return [Pair(self._row(place), self.rows.slice(0, 0)) for place in _CORNERS]
-        places = np.flatnonzero(self.group == self.group[0])[:5]
-        return [Pair(self._row(int(place)), self._row(int(places[0]))) for place in places[1:]]
+        if adjacency == Adjacency.REPLACE:
+            return [Pair(self._row(place), self._row(0)) for place in _CORNERS[1:]]
+        last = int((self.group == self.group[0]).sum()) - 1
+        return [Pair(self._row(place), self._row(0)) for place in sorted({1, max(1, last - 1), last})]
 
     def _row(self, place: int) -> pa.Table:
         return self.rows.slice(place, 1)
@@ -110,8 +111,7 @@ def spent(setting: Setting, questions: Sequence[Question], base: pa.Table, pair:
 
 def bases(setting: Setting, rng: np.random.Generator) -> tuple[pa.Table, pa.Table]:
     """A table of many different records, and one of a single record many times over."""
-    crowd = pa.concat_tables([middle_row(setting.schema)] * _ROWS)
-    return setting.owned(invent_rows(setting.schema, _ROWS, rng)), setting.owned(crowd)
+    return setting.owned(invent_rows(setting.schema, ROWS, rng)), setting.crowd
 
 
 def worst_pairs(setting: Setting, questions: Sequence[Question], candidates: Candidates) -> list[Pair]:
@@ -127,12 +127,15 @@ def worst_pairs(setting: Setting, questions: Sequence[Question], candidates: Can
     return [candidates.pair(one, setting.adjacency) for one in (whole, *products)]
 
 
-def attack_neighbours(setting: Setting, count: int, rng: np.random.Generator) -> list[Finding]:
-    """The largest mu between neighbours that a search finds, of whole releases and of the worst single question."""
+def attack_neighbours(setting: Setting, count: int, releases: int, rng: np.random.Generator) -> list[Finding]:
+    """The largest mu between neighbours that a search finds, of whole releases and of the worst single question.
+
+    One or two `releases` are made, each of another table: what is asked may depend on it.
+    """
     copies = 1 if setting.schema.unit is None else 3 * setting.records + 1  # more than may count
     tables, candidates = bases(setting, rng), Candidates.of(setting, count, rng)
     whole, single = [], []
-    for base in tables:
+    for base in tables[:releases]:
         questions = setting.questions(setting.release(base))
         found = [pair.repeat(copies) for pair in worst_pairs(setting, questions, candidates)]
         tried = [found[0], *(pair.repeat(copies) for pair in candidates.corners(setting.adjacency))]

@@ -15,7 +15,7 @@ from sfumato.artefact.release import Release
 from sfumato.auditing.findings import Finding, NotRun
 from sfumato.auditing.gdp import most_provable, mu_lower_bound
 from sfumato.auditing.invention import corner_rows
-from sfumato.auditing.neighbours import Candidates, bases, worst_pairs
+from sfumato.auditing.neighbours import Candidates, worst_pairs
 from sfumato.auditing.setting import Setting
 from sfumato.errors import SfumatoError
 from sfumato.trusted.arrays import FloatArray
@@ -44,13 +44,16 @@ def attack_rows(
     rng: np.random.Generator,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Finding] | NotRun:
-    """A lower bound on mu from what is published, by as many releases as a number and a time allow."""
+    """A lower bound on mu from what is published, by as many releases as a number and a time allow.
+
+    Where time is without limit, by no more releases than could disprove the claim.
+    """
     needed = releases_needed(setting.claim, confidence)
-    _, base = bases(setting, rng)
-    first = setting.release(base)
+    base, first = setting.crowd, setting.reference
     started = time.perf_counter()
-    setting.release(base)  # timed where everything is loaded
-    affordable = int(seconds / (time.perf_counter() - started) / 2)
+    setting.release(base)
+    each = time.perf_counter() - started
+    affordable = needed if math.isinf(seconds) else int(seconds / each / 2)
     if needed > min(releases, affordable):
         wanted = f"{2 * needed}" if needed <= _MOST else f"more than {2 * _MOST}"
         return NotRun(ROWS, f"to disprove mu {setting.claim:.3g} takes {wanted} releases, too many for the time")

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sfumato import api
 from sfumato.artefact.release import Release
-from sfumato.auditing.invention import with_persons
+from sfumato.auditing.invention import middle_row, with_persons
 from sfumato.fitting.completion.plan import delta_of_lists
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.curator import Curator
@@ -23,6 +23,7 @@ from sfumato.trusted.session import Terms, check_terms, open_session
 from sfumato.trusted.sources import Source, open_source
 from sfumato.trusted.statistics import KeyCounts
 
+ROWS = 45  # of an invented table
 _KEY = b"an audit's key: one for both tables"
 _RECORDS_EACH = 3  # of the persons in an invented table
 _NEW_PERSON = 1_000_000
@@ -99,6 +100,16 @@ class Setting:
         """The curator of one session, with the whole budget and no ledger."""
         with open_session(rows, self.terms, self.mechanism) as session:
             yield session.curator
+
+    @cached_property
+    def reference(self) -> Release:
+        """One release, of a table that holds a single record many times over: what would be asked, and at which mu."""
+        return self.release(self.crowd)
+
+    @property
+    def crowd(self) -> pa.Table:
+        """An invented table of a single record many times over."""
+        return self.owned(pa.concat_tables([middle_row(self.schema)] * ROWS))
 
     def questions(self, release: Release) -> list[Question]:
         """What a release asked, in order. Lists of values are left out: their threshold has a proof and tests apart."""

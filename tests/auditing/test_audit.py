@@ -46,7 +46,7 @@ IN_CI = [
 def result() -> AuditResult:
     """With less effort than `quick`: releases by the dozen are for `make slow`."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(audit_module, "QUICK", Effort(20, 8_000, 0, 0.0, 60))
+        patch.setattr(audit_module, "QUICK", Effort(20, 1, 8_000, 0, 0.0, 60))
         return sfumato.audit(TINY, epsilon=1.0, quick=True, faults=IN_CI, seed=1)
 
 
