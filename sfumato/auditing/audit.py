@@ -51,7 +51,7 @@ class Effort:
     canaries: int
 
 
-QUICK, WHOLE = Effort(80, 1, 20_000, 48, 45.0, 160), Effort(300, 2, 150_000, 200, 100.0, 400)
+QUICK, WHOLE = Effort(80, 1, 20_000, 48, 45.0, 160), Effort(300, 2, 100_000, 200, 100.0, 400)
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,8 @@ def _scores(
     with setting.curator(table) as curator:
         curator.adopt(questions[-1].schema)
         for place, (question, apart) in enumerate(zip(questions, differences, strict=True)):
-            largest = np.sort(np.argsort(-np.abs(apart), kind="stable")[:_MOST_PLACES])
+            moved = max(1, np.count_nonzero(apart))
+            largest = np.argsort(-np.abs(apart), kind="stable")[: min(moved, _MOST_PLACES)]
             excerpt = Excerpt(question.item.statistic, tuple(largest.tolist()))
             measurement = curator.measure(Echo(excerpt, draws), question.item.mu)
             scores[:, place] = answers(measurement) @ apart[largest]
