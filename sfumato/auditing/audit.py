@@ -39,7 +39,7 @@ class Effort:
     candidates    records that are tried as the worst one
     transcripts   releases whose questions are searched
     draws         answers of the curator
-    releases      of each of two tables, no longer than `seconds`
+    releases      of each of two tables, in no more than `seconds` of processor time
     canaries      records that are tried as canaries
     """
 
@@ -51,7 +51,7 @@ class Effort:
     canaries: int
 
 
-QUICK, WHOLE = Effort(80, 1, 20_000, 48, 45.0, 160), Effort(300, 2, 100_000, 200, 100.0, 400)
+QUICK, WHOLE = Effort(80, 1, 20_000, 48, 50.0, 160), Effort(300, 2, 100_000, 200, 150.0, 400)
 
 
 @dataclass(frozen=True)

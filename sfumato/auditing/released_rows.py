@@ -44,15 +44,15 @@ def attack_rows(
     rng: np.random.Generator,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Finding] | NotRun:
-    """A lower bound on mu from what is published, by as many releases as a number and a time allow.
+    """A lower bound on mu from what is published, by as many releases as a number and processor seconds allow.
 
-    Where time is without limit, by no more releases than could disprove the claim.
+    Where seconds are without limit, by no more releases than could disprove the claim.
     """
     needed = releases_needed(setting.claim, confidence)
     base, first = setting.crowd, setting.reference
-    started = time.perf_counter()
+    started = time.process_time()
     setting.release(base)
-    each = time.perf_counter() - started
+    each = time.process_time() - started
     affordable = needed if math.isinf(seconds) else int(seconds / each / 2)
     if needed > min(releases, affordable):
         wanted = f"{2 * needed}" if needed <= _MOST else f"more than {2 * _MOST}"
