@@ -23,7 +23,9 @@ from sfumato.errors import SfumatoError
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.constraints import layout_of
+from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.redaction import redact_errors
+from sfumato.trusted.schema import Schema
 
 _CORNERS = (0, 1, 5, 6)  # of `corner_rows`: lowest, highest, missing, out of bounds
 
@@ -96,7 +98,7 @@ def inner_products(question: Question, rows: pa.Table) -> FloatArray:
 
 
 def spent(setting: Setting, questions: Sequence[Question], base: pa.Table, pair: Pair) -> float:
-    """The exact mu between two tables; infinite if one of them cannot be summed and an error shows it."""
+    """The exact mu between two tables; infinite if one of them stops a release with an error and the other does not."""
     squares = 0.0
     for schema in {id(one.schema): one.schema for one in questions}.values():
         items = [one.item for one in questions if one.schema is schema]
@@ -105,8 +107,19 @@ def spent(setting: Setting, questions: Sequence[Question], base: pa.Table, pair:
             with setting.open(schema, here, there) as sources:
                 squares += mu_between(items, *sources) ** 2
         except SfumatoError:
-            return math.inf
+            return math.inf if _stops(setting, schema, items, here) != _stops(setting, schema, items, there) else 0.0
     return math.sqrt(squares)
+
+
+def _stops(setting: Setting, schema: Schema, items: Sequence[Measurement], table: pa.Table) -> bool:
+    """Whether a table cannot be summed."""
+    try:
+        with setting.open(schema, table) as (source,):
+            for item in items:
+                source.sum(item.statistic)
+    except SfumatoError:
+        return True
+    return False
 
 
 def bases(setting: Setting, rng: np.random.Generator) -> tuple[pa.Table, pa.Table]:

@@ -37,6 +37,7 @@ def mu_from_guesses(right: int, guesses: int, canaries: int, confidence: float =
     Raises
         ValueError where the numbers are not in this order.
     Example
+        >>> from sfumato.auditing.one_run import mu_from_guesses
         >>> round(mu_from_guesses(90, 100, 100), 2)
         0.49
     """

@@ -57,6 +57,11 @@ class AuditResult:
         return tuple(one for one in self.findings if isinstance(one, Finding))
 
     @property
+    def not_run(self) -> tuple[NotRun, ...]:
+        """The attacks that could show nothing here."""
+        return tuple(one for one in self.findings if isinstance(one, NotRun))
+
+    @property
     def broken(self) -> tuple[Finding, ...]:
         """The findings that exceed their claims."""
         return tuple(one for one in self.made if not one.holds)

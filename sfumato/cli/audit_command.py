@@ -1,6 +1,7 @@
 """The command that attacks what a schema and a budget would use. It needs no private table."""
 
 import json
+import math
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -84,10 +85,8 @@ def print_audit(result: "AuditResult") -> None:
         name = Text(f"{trial.fault.name} ({trial.fault.place})")
         faults.add_row(name, *_numbers(trial.found, result.delta), _mark(trial.found, good="MISSED", bad="caught"))
     _screen.print(faults)
-    for reason in dict.fromkeys(
-        f"{one.attack}: not run. {one.reason}." for one in result.findings if hasattr(one, "reason")
-    ):
-        say(reason, "yellow")
+    for one in result.not_run:
+        say(f"{one.attack}: not run; {one.reason}.", "yellow")
     say(result.verdict, "bold green" if result.passes else "bold red")
     say(
         f"{result.seconds:.0f} s. An honest library fails with probability {result.false_alarm:.1g} at most. Lower "
@@ -107,6 +106,8 @@ def _numbers(one: "Finding | NotRun", delta: float) -> tuple[str, str, str]:
 
     if isinstance(one, NotRun):
         return "", "not run", ""
+    if math.isinf(one.bound):
+        return f"{one.claim:.4f}", "no limit", "no limit"
     return f"{one.claim:.4f}", f"{one.bound:.4f}", f"{one.epsilon(delta):.3g}"
 
 
