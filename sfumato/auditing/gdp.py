@@ -164,10 +164,11 @@ def _best_direction(quiet: FloatArray, loud: FloatArray) -> FloatArray:
 
 
 def _best_threshold(quiet: FloatArray, loud: FloatArray) -> float:
-    """Where hits and false alarms tell most, less two standard errors."""
+    """Where hits and false alarms tell most, less two standard errors; of several such places the middle one."""
     candidates = np.quantile(np.concatenate((quiet, loud)), np.linspace(0.02, 0.98, 193))
     rates = [1 - np.searchsorted(np.sort(side), candidates) / len(side) for side in (loud, quiet)]
     hits, alarms = (rate.clip(1 / len(quiet), 1 - 1 / len(quiet)) for rate in rates)
     errors = [np.sqrt(rate * (1 - rate) / len(quiet)) / norm.pdf(norm.ppf(rate)) for rate in (hits, alarms)]
     gain = norm.ppf(hits) - norm.ppf(alarms) - 2 * (errors[0] + errors[1])
-    return float(candidates[np.argmax(gain)])
+    best = np.flatnonzero(gain >= gain.max() - 1e-12)
+    return float(candidates[best[len(best) // 2]])
