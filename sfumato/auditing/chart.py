@@ -10,7 +10,7 @@ from sfumato.charts.axes import Axes, Axis
 
 HELD, BROKEN = svg.BAR, svg.ATOM
 _MOST = 2.5  # times the claim; longer bars are cut, and their number says so
-_ROW = 48.0
+_ROW = 42.0
 
 
 def audit_chart(rows: Sequence[tuple[str, float]], title: str) -> Markup:
@@ -30,8 +30,8 @@ def audit_chart(rows: Sequence[tuple[str, float]], title: str) -> Markup:
         down = count - place - 0.7
         axes.line([(0, down), (min(share, _MOST), down)], BROKEN if share > 1 else HELD, 11)
         axes.line([(1, down - 0.2), (1, down + 0.2)], svg.INK, 1.4, "4 2")
-        axes.words(0, down, name, rise=12)
-        axes.words(_MOST, down, _written(share), "end", rise=12)
+        axes.words(0.02, down, name, rise=11)
+        axes.words(_MOST, down, _written(share), "end", rise=11)
     return axes.picture()
 
 
