@@ -107,8 +107,8 @@ def _numbers(one: "Finding | NotRun", delta: float) -> tuple[str, str, str]:
     if isinstance(one, NotRun):
         return "", "not run", ""
     if math.isinf(one.bound):
-        return f"{one.claim:.4f}", "no limit", "no limit"
-    return f"{one.claim:.4f}", f"{one.bound:.4f}", f"{one.epsilon(delta):.3g}"
+        return f"{one.claim:.4g}", "no limit", "no limit"
+    return f"{one.claim:.4g}", f"{one.bound:.4g}", f"{one.epsilon(delta):.3g}"
 
 
 def _mark(one: "Finding | NotRun", good: str, bad: str) -> Text:
