@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from sfumato.artefact.release import Release
     from sfumato.artefact.statement import PrivacyStatement
     from sfumato.artefact.verify import verify
+    from sfumato.auditing.audit import audit
+    from sfumato.auditing.result import AuditResult
     from sfumato.errors import SfumatoError
     from sfumato.evaluation import evaluate
     from sfumato.progress import ProgressBar
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Adjacency": "sfumato.trusted.adjacency",
+    "AuditResult": "sfumato.auditing.result",
     "Budget": "sfumato.trusted.budget",
     "Database": "sfumato.trusted.sources.databases",
     "Ledger": "sfumato.trusted.ledger",
@@ -38,6 +41,7 @@ _HOMES = {
     "Schema": "sfumato.trusted.schema",
     "SfumatoError": "sfumato.errors",
     "evaluate": "sfumato.evaluation",
+    "audit": "sfumato.auditing.audit",
     "open": "sfumato.artefact.bundle",
     "release": "sfumato.api",
     "report": "sfumato.reports.write",
@@ -46,6 +50,7 @@ _HOMES = {
 
 __all__ = [
     "Adjacency",
+    "AuditResult",
     "Budget",
     "Database",
     "Ledger",
@@ -57,6 +62,7 @@ __all__ = [
     "SfumatoError",
     "__version__",
     "evaluate",
+    "audit",
     "open",
     "release",
     "report",

@@ -16,6 +16,7 @@ MODULES = {
     "sfumato.artefact.bundle": 1,
     "sfumato.artefact.release": 15,
     "sfumato.artefact.verify": 1,
+    "sfumato.auditing.one_run": 1,
     "sfumato.evaluation.evaluation": 1,
     "sfumato.progress": 1,
     "sfumato.reports.write": 1,

@@ -15,7 +15,11 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.measurement import Measurement
+from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics import Block, Statistic
+
+_DRAWS_PER_COORDINATE = 100  # with fewer, a covariance would be noise
+_RIDGE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -52,9 +56,63 @@ class Echo:
         """See `Statistic`."""
         return np.repeat(self.part(batch), self.times)
 
+    def follows(self, schema: Schema) -> bool:
+        """See `Statistic`."""
+        return self.part.follows(schema)
+
     def to_dict(self) -> dict[str, Any]:
         """Refused: an echo is not a measurement that anybody may publish."""
         raise NotImplementedError("an audit's statistic is never written into a bundle")
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """Some coordinates of a statistic, each with the noise that it has in the whole: for audits only.
+
+    To leave out coordinates is post-processing, so the excerpt has no more than the sensitivity of the whole, which it
+    claims. An attacker who knows two tables needs the coordinates alone in which their sums differ.
+    """
+
+    part: Statistic
+    places: tuple[int, ...]
+
+    @property
+    def title(self) -> str:
+        """See `Statistic`."""
+        return f"{len(self.places)} coordinates of one question, for an audit"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """See `Statistic`."""
+        return self.part.columns
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """See `Statistic`."""
+        weights = weights_of(self.part)
+        return tuple(Block(1, float(weights[place])) for place in self.places)
+
+    def sensitivity(self, adjacency: Adjacency) -> float:
+        """See `Statistic`, but of the whole."""
+        return self.part.sensitivity(adjacency)
+
+    def __call__(self, batch: Batch) -> IntArray:
+        """See `Statistic`."""
+        return self.part(batch)[list(self.places)]
+
+    def follows(self, schema: Schema) -> bool:
+        """See `Statistic`."""
+        return self.part.follows(schema)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Refused, as of an echo."""
+        raise NotImplementedError("an audit's statistic is never written into a bundle")
+
+
+def weights_of(statistic: Statistic) -> FloatArray:
+    """The weight of each coordinate: its noise is sigma over this."""
+    blocks = statistic.blocks
+    return np.repeat([block.weight for block in blocks], [block.size for block in blocks])
 
 
 def answers(measurement: Measurement) -> FloatArray:
@@ -62,8 +120,7 @@ def answers(measurement: Measurement) -> FloatArray:
     echo = measurement.statistic
     if not isinstance(echo, Echo):
         raise TypeError("only an echo holds several answers")
-    weights = np.repeat([block.weight for block in echo.part.blocks], [block.size for block in echo.part.blocks])
-    separate: FloatArray = measurement.values.reshape(-1, echo.times).T * weights / measurement.sigma
+    separate: FloatArray = measurement.values.reshape(-1, echo.times).T * weights_of(echo.part) / measurement.sigma
     return separate
 
 
@@ -71,11 +128,12 @@ def mu_lower_bound(without: FloatArray, with_record: FloatArray, confidence: flo
     """A value that mu is not below, given answers (draws x coordinates) from two neighbouring tables.
 
     The direction and the threshold are chosen on one half of the draws and judged on the other, so the bound is valid
-    whatever was chosen. A mu-GDP mechanism has  Phi^-1(hits) - Phi^-1(false alarms) <= mu  (Dong, Roth and Su 2019,
-    definition 2.1).
+    whatever was chosen. Where the coordinates are few, the direction takes their correlation into account: two answers
+    with one noise tell the sum to whoever subtracts them. A mu-GDP mechanism has
+    Phi^-1(hits) - Phi^-1(false alarms) <= mu  (Dong, Roth and Su 2019, definition 2.1).
     """
     half = len(without) // 2
-    direction = with_record[:half].mean(axis=0) - without[:half].mean(axis=0)
+    direction = _best_direction(without[:half], with_record[:half])
     quiet, loud = without @ direction, with_record @ direction
     threshold = _best_threshold(quiet[:half], loud[:half])
     tail = (1 - confidence) / 2
@@ -89,11 +147,28 @@ def mu_lower_bound(without: FloatArray, with_record: FloatArray, confidence: flo
     return max(0.0, float(norm.ppf(least_hits) - norm.ppf(most_alarms)))
 
 
+def most_provable(draws: int, confidence: float) -> float:
+    """The bound if the tables never look alike: no claim above it can be disproved by so many draws of each."""
+    count = draws - draws // 2
+    return float(-2 * norm.ppf(beta.ppf(1 - (1 - confidence) / 2, 1, count)))
+
+
+def _best_direction(quiet: FloatArray, loud: FloatArray) -> FloatArray:
+    """The difference of the means, and of few coordinates Fisher's direction."""
+    difference: FloatArray = np.subtract(loud.mean(axis=0), quiet.mean(axis=0))
+    if len(quiet) < _DRAWS_PER_COORDINATE * len(difference):
+        return difference
+    spread = np.atleast_2d(np.cov(quiet, rowvar=False) + np.cov(loud, rowvar=False)) / 2
+    ridge = _RIDGE * max(float(np.trace(spread)) / len(difference), _RIDGE) * np.eye(len(difference))
+    return np.asarray(np.linalg.solve(spread + ridge, difference), dtype=np.float64)
+
+
 def _best_threshold(quiet: FloatArray, loud: FloatArray) -> float:
-    """Where hits and false alarms tell most, less two standard errors."""
+    """Where hits and false alarms tell most, less two standard errors; of several such places the middle one."""
     candidates = np.quantile(np.concatenate((quiet, loud)), np.linspace(0.02, 0.98, 193))
     rates = [1 - np.searchsorted(np.sort(side), candidates) / len(side) for side in (loud, quiet)]
     hits, alarms = (rate.clip(1 / len(quiet), 1 - 1 / len(quiet)) for rate in rates)
     errors = [np.sqrt(rate * (1 - rate) / len(quiet)) / norm.pdf(norm.ppf(rate)) for rate in (hits, alarms)]
     gain = norm.ppf(hits) - norm.ppf(alarms) - 2 * (errors[0] + errors[1])
-    return float(candidates[np.argmax(gain)])
+    best = np.flatnonzero(gain >= gain.max() - 1e-12)
+    return float(candidates[best[len(best) // 2]])

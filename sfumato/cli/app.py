@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from sfumato._version import __version__
+from sfumato.cli.audit_command import audit
 from sfumato.cli.custodian_commands import check, demo, evaluate, release
 from sfumato.cli.export_command import about, export
 from sfumato.cli.ledger_commands import ledger_app
@@ -24,7 +25,11 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Release the distribution of a private table under differential privacy, and never a record.",
 )
-for command in (demo, release, sample, retrain, inspect, verify, report, export, about, evaluate, check):
+_IN_ORDER_OF_USE = (
+    *(demo, check, audit, release),
+    *(sample, retrain, inspect, verify, report, about, export, evaluate),
+)
+for command in _IN_ORDER_OF_USE:
     app.command()(command)
 app.add_typer(schema_app, name="schema")
 app.add_typer(ledger_app, name="ledger")

@@ -1,0 +1,115 @@
+"""Is the noise that the curator adds as large as it claims? Many answers to the questions of one release, and a test.
+
+The attacker knows both tables, so the coordinates in which their sums differ, weighed by the difference, are all that
+matters. Tables differ by a group of g records (or persons): mu-GDP for one is g mu-GDP for g (Dong, Roth and Su 2019,
+theorem 2.14), so a bound on the group, over g, is one on mu, and a sharper one than a single record gives.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.auditing.findings import Finding, NotRun
+from sfumato.auditing.gdp import Echo, Excerpt, answers, most_provable, mu_lower_bound, weights_of
+from sfumato.auditing.neighbours import Candidates, Pair, spent, worst_pairs
+from sfumato.auditing.setting import Question, Setting
+from sfumato.trusted.arrays import FloatArray
+
+_MOST_PLACES = 200
+_GROUP_MU = 3.0  # where a test of a few thousand draws is sharpest, relative to mu
+_ROOM = 1.3
+ALL, ONE = "noise of the curator, all questions", "noise of the curator, one question"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Many answers of the curator on two tables that differ by a group.
+
+    quiet, loud   of each draw and question, the answer along the difference of the tables (draws x questions), without
+                  and with the group
+    group         how many records, or persons, the tables differ by
+    claim         the mu of all these questions, for one of the group
+    """
+
+    quiet: FloatArray
+    loud: FloatArray
+    group: int
+    claim: float
+
+    def bound(self, confidence: float) -> float:
+        """A lower bound on mu for one of the group."""
+        return mu_lower_bound(self.quiet, self.loud, confidence) / self.group
+
+
+def group_size(claim: float) -> int:
+    """How many records tables should differ by."""
+    return max(1, round(_GROUP_MU / claim))
+
+
+def draw_answers(setting: Setting, questions: Sequence[Question], pair: Pair, draws: int) -> Answers:
+    """Many answers to some questions of one release, by the real curator, for a group of changes like this one."""
+    claim = setting.records * math.hypot(*(one.item.mu for one in questions))
+    group = group_size(claim)
+    changes = [[side] * group for side in (pair.there, pair.here)]
+    tables = [setting.insert(setting.crowd, change) for change in changes]
+    differences = [_difference(setting, question, tables) for question in questions]
+    quiet, loud = (_scores(setting, table, questions, differences, draws) for table in tables)
+    return Answers(quiet, loud, group, claim)
+
+
+def pairs_to_try(setting: Setting, count: int, rng: np.random.Generator) -> tuple[list[Question], list[Pair]]:
+    """The questions of a release, the worst of `count` changes for all of them, and the worst for each."""
+    questions = setting.questions(setting.reference)
+    questions = [one for one in questions if one.schema is questions[-1].schema]
+    found = worst_pairs(setting, questions, Candidates.of(setting, count, rng))
+    return questions, [pair.repeat(setting.records) for pair in found]
+
+
+def attack_noise(
+    setting: Setting, count: int, draws: int, confidence: float, rng: np.random.Generator
+) -> list[Finding] | NotRun:
+    """Lower bounds on mu from many answers on two tables, to all questions and to one.
+
+    The one is that whose sum moves by the largest share of what it claims.
+    """
+    if most_provable(draws, confidence) < _ROOM * group_size(setting.claim) * setting.claim:
+        return NotRun(ALL, f"mu {setting.claim:.3g} is more than {draws:,} answers could disprove")
+    questions, (pair, *pairs) = pairs_to_try(setting, count, rng)
+    moves = [spent(setting, [one], setting.crowd, each) for one, each in zip(questions, pairs, strict=True)]
+    sharpest = int(np.argmax([move / one.item.mu for move, one in zip(moves, questions, strict=True)]))
+    whole = draw_answers(setting, questions, pair, draws)
+    alone = draw_answers(setting, [questions[sharpest]], pairs[sharpest], draws)
+    detail = f"{draws:,} answers to each of {len(questions)} questions, on tables that differ by {whole.group}"
+    title = questions[sharpest].item.statistic.title
+    return [
+        Finding(ALL, whole.claim, whole.bound(confidence), confidence, detail),
+        Finding(ONE, alone.claim, alone.bound(confidence), confidence, f"{draws:,} answers; {title}"),
+    ]
+
+
+def _difference(setting: Setting, question: Question, tables: Sequence[pa.Table]) -> FloatArray:
+    """How far apart the tables' sums are, in units of the noise."""
+    statistic = question.item.statistic
+    with setting.open(question.schema, *tables) as sources:
+        there, here = (source.sum(statistic) for source in sources)
+    apart: FloatArray = (here - there) * weights_of(statistic) / question.item.sigma
+    return apart
+
+
+def _scores(
+    setting: Setting, table: pa.Table, questions: Sequence[Question], differences: Sequence[FloatArray], draws: int
+) -> FloatArray:
+    """Of each draw and question, the answer along the known difference (draws x questions)."""
+    scores = np.zeros((draws, len(questions)))
+    with setting.curator(table) as curator:
+        curator.adopt(questions[-1].schema)
+        for place, (question, apart) in enumerate(zip(questions, differences, strict=True)):
+            moved = max(1, np.count_nonzero(apart))
+            largest = np.argsort(-np.abs(apart), kind="stable")[: min(moved, _MOST_PLACES)]
+            excerpt = Excerpt(question.item.statistic, tuple(largest.tolist()))
+            measurement = curator.measure(Echo(excerpt, draws), question.item.mu)
+            scores[:, place] = answers(measurement) @ apart[largest]
+    return scores
