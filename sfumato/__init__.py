@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sfumato.artefact.release import Release
     from sfumato.artefact.statement import PrivacyStatement
     from sfumato.errors import SfumatoError
+    from sfumato.planning.plan import Plan, plan
     from sfumato.trusted.adjacency import Adjacency
     from sfumato.trusted.budget import Budget
     from sfumato.trusted.ledger import Ledger
@@ -27,11 +28,13 @@ _HOMES = {
     "Database": "sfumato.trusted.sources.databases",
     "Ledger": "sfumato.trusted.ledger",
     "Measurement": "sfumato.trusted.measurement",
+    "Plan": "sfumato.planning.plan",
     "PrivacyStatement": "sfumato.artefact.statement",
     "Release": "sfumato.artefact.release",
     "Schema": "sfumato.trusted.schema",
     "SfumatoError": "sfumato.errors",
     "open": "sfumato.artefact.bundle",
+    "plan": "sfumato.planning.plan",
     "release": "sfumato.api",
 }
 
@@ -41,12 +44,14 @@ __all__ = [
     "Database",
     "Ledger",
     "Measurement",
+    "Plan",
     "PrivacyStatement",
     "Release",
     "Schema",
     "SfumatoError",
     "__version__",
     "open",
+    "plan",
     "release",
 ]
 

@@ -61,8 +61,8 @@ def test_exported_names():
     for name in sfumato.__all__:
         assert getattr(sfumato, name) is not None
     assert set(sfumato.__all__) == {
-        "Adjacency", "Budget", "Database", "Ledger", "Measurement", "PrivacyStatement", "Release", "Schema",
-        "SfumatoError", "__version__", "open", "release",
+        "Adjacency", "Budget", "Database", "Ledger", "Measurement", "Plan", "PrivacyStatement", "Release", "Schema",
+        "SfumatoError", "__version__", "open", "plan", "release",
     }  # fmt: skip
     with pytest.raises(AttributeError, match="no attribute 'clustmix'"):
         _ = sfumato.clustmix

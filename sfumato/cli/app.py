@@ -12,6 +12,7 @@ import typer
 from sfumato._version import __version__
 from sfumato.cli.custodian_commands import check, demo, evaluate, release
 from sfumato.cli.ledger_commands import ledger_app
+from sfumato.cli.plan_command import plan
 from sfumato.cli.receiver_commands import inspect, report, retrain, sample, verify
 from sfumato.cli.schema_commands import schema_app
 from sfumato.cli.terminal import TERMINATED, say
@@ -23,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Release the distribution of a private table under differential privacy, and never a record.",
 )
-for command in (demo, release, sample, retrain, inspect, verify, report, evaluate, check):
+for command in (demo, plan, release, sample, retrain, inspect, verify, report, evaluate, check):
     app.command()(command)
 app.add_typer(schema_app, name="schema")
 app.add_typer(ledger_app, name="ledger")

@@ -1,0 +1,36 @@
+"""What a forecast rests on, in words."""
+
+from sfumato.planning.request import TYPICAL_LIST, Request
+from sfumato.planning.simulation import Simulation
+
+_COUNTED = ("tables", "slices")
+
+
+def notes_of(request: Request, simulated: Simulation | None) -> tuple[str, ...]:
+    """What somebody must know who relies on the forecast."""
+    schema, found = request.schema, []
+    found.append(
+        f"Every figure follows from the schema, the budget and the {request.rows:,} rows that you estimate; no private "
+        "table was read."
+    )
+    if schema.discovered:
+        names = ", ".join(schema.discovered[:5])
+        found.append(
+            f"Lists of values are yet to be found ({names}): a part of the budget is set aside for them, and "
+            f"{TYPICAL_LIST} values are assumed in each."
+        )
+    if schema.estimated:
+        names = ", ".join(schema.estimated[:5])
+        found.append(f"Bounds are yet to be found ({names}): a part of the budget is set aside for them.")
+    if request.mechanism not in _COUNTED and simulated is None:
+        found.append(
+            f"Forecasts for {request.mechanism} are of the noise alone: how well its Gaussians fit the table is not "
+            "known beforehand. Give a public table with --like to simulate it."
+        )
+    if simulated is not None:
+        found.append(
+            f"Errors are from {simulated.repetitions} simulated releases of {request.rows:,} records like "
+            f"{simulated.source}; they hold for your table as far as it is like that one."
+        )
+    found.append("Intervals hold four tables out of five on tables that the formula never saw: docs/planning.md.")
+    return tuple(found)
