@@ -1,4 +1,4 @@
-"""How well a plan forecasts a release: `python -m experiments.forecasts [--only TASK ...] [--show] [--fit]`.
+"""How well a plan forecasts a release: `python -m experiments.forecasts [--only TASK ...] [--show]`.
 
 Every table of `experiments.forecasts_data` is released by `tables` with 3,000 and 20,000 rows at epsilon 0.3, 1 and 3,
 delta 1e-6, add-remove, with noise from a seed. Each release is compared with the rows that it was made from:
@@ -12,9 +12,8 @@ gap       area under the ROC curve, or R squared, of LightGBM trained on the row
 groups    listed values that as many records hold as the smallest group that survives, up to twice as many: how many
           there are, and of how many the count is wrong by half or more
 
-A plan forecasts these from schema, budget and rows alone. `--fit` fits the laws of `sfumato.artefact.quality` to the
-development tables: a power law from the first figure of the noise to the truth, and, leaving out one file at a time,
-the factors that hold the middle of the truths. `--show` prints how often the intervals hold, and draws them.
+A plan forecasts these from schema, budget and rows alone. `--show` fits the laws of `sfumato.artefact.quality` to the
+development tables, see `experiments.forecasts_fit`, prints how often the intervals of the library hold, and draws them.
 
 The data is read from $SFUMATO_DATA.
 """
@@ -31,6 +30,8 @@ import numpy as np
 
 import sfumato
 from experiments.forecasts_data import DEVELOPMENT, HELD_OUT, TABLES, split_rows
+from experiments.forecasts_fit import MEASURES, add_first_figures, coverage, fit_law, forecasts
+from experiments.forecasts_picture import draw_forecasts
 from experiments.tasks import Task
 from sfumato.artefact.quality import expected_quality
 from sfumato.evaluation.learners import design, learners, score
@@ -40,6 +41,7 @@ from sfumato.trusted.encoding import CategoricalCodec, Encoder
 from sfumato.trusted.schema.bounds import span_of
 
 RESULTS = Path(__file__).with_suffix(".json")
+PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "forecasts.svg"
 ROWS, EPSILONS, DELTA = (3_000, 20_000), (0.3, 1.0, 3.0), 1e-6
 DRAWN = 200_000
 LEAST_GAP = 0.001
@@ -157,12 +159,29 @@ def groups_wrong(release: sfumato.Release, real: Values, drawn: Values) -> list[
     return [there, wrong]
 
 
+def show(results: list[dict[str, Any]]) -> None:
+    """The laws that the development tables ask for, and how often those of the library hold; a picture of both."""
+    found = {}
+    for name, measure in MEASURES.items():
+        points = forecasts(results, measure, measure.law)
+        found[name] = (measure, points)
+        print(f"{name}: fitted {fit_law(results, measure)}\n    in the library {measure.law}")
+        for tasks, words in ((DEVELOPMENT, "development"), (HELD_OUT, "held out")):
+            held, known = coverage(points, tasks)
+            print(f"    {words}: {held} of {known} hold, {held / known:.0%}")
+    for tasks, words in ((DEVELOPMENT, "development"), (HELD_OUT, "held out")):
+        groups = np.array([item["groups"] for item in results if item["task"] in tasks]).sum(axis=0)
+        print(f"groups of the smallest size, {words}: {groups[1]} of {groups[0]} wrong by half")
+    draw_forecasts(found, PICTURE)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="*", choices=list(TABLES), help="some tables; the results of others are kept")
+    parser.add_argument("--show", action="store_true", help="release nothing: laws, coverage and picture")
     asked = parser.parse_args()
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    for name in asked.only or (*DEVELOPMENT, *HELD_OUT):
+    for name in () if asked.show else asked.only or (*DEVELOPMENT, *HELD_OUT):
         task = TABLES[name]()
         results = [item for item in results if item["task"] != name]
         for rows in ROWS:
@@ -170,6 +189,8 @@ def main() -> None:
                 results.append(found)
                 print(json.dumps(found), flush=True)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    if asked.show:
+        show(add_first_figures(results))
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ class Forecast(NamedTuple):
 
 def add_first_figures(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What noise alone would do, from schema, budget and rows."""
-    for name in {item["task"] for item in results if "first" not in item}:
+    for name in {item["task"] for item in results}:
         schema = TABLES[name]().schema
         for item in results:
             if item["task"] == name:
@@ -91,7 +91,7 @@ def fit_law(results: Sequence[Item], measure: Measure) -> PowerLaw:
         law = _line([item for item in known if file_of(item["task"]) != file], measure)
         own = [item for item in known if file_of(item["task"]) == file]
         errors.append(float(np.mean(_errors(own, measure, *law) ** 2)))
-    wide = float(student.ppf(0.9, len(files) - 1)) * math.sqrt(np.mean(errors))
+    wide = float(student.ppf(0.9, len(files) - 1)) * math.sqrt((1 + 1 / len(files)) * np.mean(errors))
     return PowerLaw(round(constant, 3), round(power, 3), round(math.exp(-wide), 3), round(math.exp(wide), 3))
 
 

@@ -26,6 +26,8 @@ class Quality:
     mean_error       of the mean of a column, as a share of the range between its bounds, mean over the columns of
                      numbers; None where there is none
     intervals        by the names above: the interval that holds the truth four times out of five
+    counted          whether columns are counted. Else sums are measured and Gaussians fitted to them, and how well
+                     those fit decides about the shape of columns, more than noise does
     """
 
     rows: float
@@ -35,6 +37,7 @@ class Quality:
     prediction_gap: float | None
     mean_error: float | None = None
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    counted: bool = True
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ def judge(quality: Quality) -> Verdict:
 
 def _headline(quality: Quality) -> str:
     drowned = quality.smallest_group * 2 > quality.rows
+    if not drowned and not quality.counted:
+        return "Good for means, spreads and relations, as far as Gaussians describe the records."
     if drowned or quality.column_error > _LARGE_COLUMN:
         return "The noise drowns the data: use it to try out programs, and draw no conclusions from it."
     pairs = quality.pair_error if quality.pair_error is not None else quality.column_error
@@ -82,15 +87,17 @@ def _headline(quality: Quality) -> str:
 
 
 def _of_columns(quality: Quality) -> tuple[bool, str]:
-    wrong = _percent(quality.column_error)
-    if quality.column_error <= _LARGE_COLUMN:
-        return True, f"tables of single columns: about {wrong} of the records are in the wrong cell"
-    return False, f"tables of single columns: about {wrong} of the records are in the wrong cell"
+    wrong = f"about {_percent(quality.column_error)} of the records are in the wrong cell"
+    if not quality.counted:
+        return False, f"the exact shape of a column: Gaussians are fitted, and {wrong}"
+    return quality.column_error <= _LARGE_COLUMN, f"tables of single columns: {wrong}"
 
 
 def _of_pairs(quality: Quality) -> tuple[bool, str]:
     if quality.pair_error is None:
         return True, ""
+    if not quality.counted:
+        return True, "means, spreads and correlations of columns of numbers"
     wrong = _percent(quality.pair_error)
     if quality.pair_error <= _LARGE_PAIR:
         return True, f"tables of two columns against each other: about {wrong} of the records are in the wrong cell"

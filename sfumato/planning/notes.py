@@ -24,8 +24,8 @@ def notes_of(request: Request, simulated: Simulation | None) -> tuple[str, ...]:
         found.append(f"Bounds are yet to be found ({names}): a part of the budget is set aside for them.")
     if request.mechanism not in _COUNTED and simulated is None:
         found.append(
-            f"Forecasts for {request.mechanism} are of the noise alone: how well its Gaussians fit the table is not "
-            "known beforehand. Give a public table with --like to simulate it."
+            f"Forecasts for {request.mechanism} rest on a few tables: how well Gaussians fit yours is not known "
+            "beforehand. Give a public table with --like to simulate it."
         )
     if simulated is not None:
         found.append(

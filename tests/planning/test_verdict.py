@@ -38,6 +38,14 @@ def test_what_is_too_wrong_moves_to_the_other_list():
     assert len(found.not_for) == 5
 
 
+def test_gaussians_are_good_for_moments_and_not_for_shapes():
+    found = judge(quality(counted=False, column_error=0.15, pair_error=0.25))
+    assert "Gaussians" in found.headline
+    assert any("correlations" in words for words in found.good_for)
+    assert any("exact shape" in words for words in found.not_for)
+    assert "drowns" in judge(quality(counted=False, smallest_group=40_000)).headline
+
+
 def test_what_there_is_not_is_not_spoken_of():
     found = judge(quality(pair_error=None, prediction_gap=None))
     assert not any("predict" in words or "two columns" in words for words in (*found.good_for, *found.not_for))
