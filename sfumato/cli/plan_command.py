@@ -146,16 +146,8 @@ def _print_columns(made: "Plan") -> None:
 
 
 def _print_curve(made: "Plan") -> None:
-    table = Table(title="other epsilons", title_justify="left")
-    for name in (
-        "epsilon",
-        "smallest group",
-        "one column",
-        "two columns",
-        "means",
-        "predictor",
-        "attacker's advantage",
-    ):
+    table = Table(title="other epsilons: errors as above, and the attacker's advantage", title_justify="left")
+    for name in ("epsilon", "smallest group", "one column", "two columns", "means", "predictor", "attacker"):
         table.add_column(name, justify="right")
     for point in made.curve:
         mark = "bold" if point.epsilon == made.epsilon else ""
