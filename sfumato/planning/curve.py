@@ -1,7 +1,7 @@
 """What each epsilon would buy."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sfumato.artefact.quality import expected_quality
 from sfumato.artefact.verdict import Quality
@@ -22,8 +22,12 @@ class Point:
 
 
 def forecast(request: Request) -> Quality:
-    """The errors to be expected of a planned release."""
-    return expected_quality(pairs_of(list_questions(request)), request.completed, request.rows)
+    """The errors to be expected of a planned release; of means none where bounds are yet to be found."""
+    found = expected_quality(pairs_of(list_questions(request)), request.completed, request.rows)
+    if not request.schema.estimated:
+        return found
+    intervals = {name: ends for name, ends in found.intervals.items() if name != "mean_error"}
+    return replace(found, mean_error=None, intervals=intervals)
 
 
 def draw_curve(request: Request, epsilons: Iterable[float] = EPSILONS) -> tuple[Point, ...]:

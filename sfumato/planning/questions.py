@@ -17,7 +17,8 @@ class Question:
     what      in a few words
     share     of the budget
     records   standard deviation of the noise of one count, in records; None where no records are counted
-    effects   standard deviation of the noise in largest effects of one record, for all
+    effects   standard deviation of the noise in largest effects of one of the protected, for all
+    protected   record or person
     typical   whether its form depends on earlier answers, so that only its noise and its share are sure
     sigma     as `Measurement.sigma`
     """
@@ -28,6 +29,7 @@ class Question:
     effects: float
     typical: bool
     sigma: float
+    protected: str
     asked: Asked = field(repr=False, compare=False)
 
     @property
@@ -35,7 +37,7 @@ class Question:
         """What it asks and how far the answer is off."""
         if self.records is not None:
             return f"{self.what}: each count off by ±{self.records:,.3g} records"
-        return f"{self.what}: noise is {self.effects:.3g} times the largest effect of one record"
+        return f"{self.what}: noise is {self.effects:.3g} times the largest effect of one {self.protected}"
 
 
 def list_questions(request: Request) -> tuple[Question, ...]:
@@ -72,5 +74,6 @@ def _question(stage: Stage, request: Request, units: int) -> Question:
         effects=1 / (stage.mu * budget.records),
         typical=stage.typical,
         sigma=sigma,
+        protected="person" if request.schema.unit else "record",
         asked=asked,
     )

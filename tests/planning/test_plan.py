@@ -108,6 +108,7 @@ def test_what_is_to_be_found_is_paid_for_and_said():
     assert sum(question.share for question in planned.questions) == pytest.approx(1, abs=1e-6)
     assert any("job" in note and "20 values" in note for note in planned.notes)
     assert {one.name: one for one in planned.columns}["age"].mean is None
+    assert planned.expected.mean_error is None
     assert planned.risk.delta_keys > 0
 
 
