@@ -21,6 +21,7 @@ The data is read from $SFUMATO_DATA.
 import argparse
 import itertools
 import json
+import math
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -29,7 +30,7 @@ from typing import Any
 import numpy as np
 
 import sfumato
-from experiments.forecasts_data import DEVELOPMENT, HELD_OUT, TABLES, split_rows
+from experiments.forecasts_data import DEVELOPMENT, FRESH, HELD_OUT, TABLES, split_rows
 from experiments.forecasts_fit import MEASURES, add_first_figures, coverage, fit_law, forecasts
 from experiments.forecasts_picture import draw_forecasts
 from experiments.tasks import Task
@@ -37,7 +38,7 @@ from sfumato.artefact.quality import expected_quality
 from sfumato.evaluation.learners import design, learners, score
 from sfumato.evaluation.records import read_all, values_of
 from sfumato.trusted.arrays import FloatArray, IntArray
-from sfumato.trusted.encoding import CategoricalCodec, Encoder
+from sfumato.trusted.encoding import Batch, CategoricalCodec, Encoder
 from sfumato.trusted.schema.bounds import span_of
 
 RESULTS = Path(__file__).with_suffix(".json")
@@ -55,8 +56,9 @@ def measure(task: Task, rows: int) -> Iterator[dict[str, Any]]:
     train, test = split_rows(task, rows, seed=rows)
     real, held_out = (read_all(part, task.schema) for part in (train, test))
     values, truth = values_of(real, task.schema), values_of(held_out, task.schema)
-    reached = learn(task, values, truth)
-    enough = fewest_of_a_class(task, values) >= FEWEST
+    targeted = task.schema.target is not None
+    reached = learn(task, values, truth) if targeted else None
+    enough = targeted and fewest_of_a_class(task, values) >= FEWEST
     for epsilon in EPSILONS:
         begin = time.process_time()
         release = sfumato.release(
@@ -64,14 +66,14 @@ def measure(task: Task, rows: int) -> Iterator[dict[str, Any]]:
         )
         seconds = time.process_time() - begin
         drawn = values_of(release.model.sample(DRAWN, np.random.default_rng(0)), task.schema)
-        own = score(*labelled(release.predict_encoded(held_out), truth[str(task.schema.target)]))
+        own = score_of(release, held_out, truth) if targeted else None
         yield {
             "task": task.name,
             "rows": len(train),
             "epsilon": epsilon,
             "real": reached,
             "own": own,
-            "gap": max(LEAST_GAP, reached - float(own or 0)) if enough else None,
+            "gap": max(LEAST_GAP, float(reached or 0) - float(own or 0)) if enough else None,
             **distances(task, values, drawn),
             "mean": error_of_means(release, values),
             "groups": groups_wrong(release, values, drawn),
@@ -88,11 +90,16 @@ def learn(task: Task, values: Values, truth: Values) -> float:
     return float(score(*labelled(predict(design(truth, task.schema)), truth[target])) or 0)
 
 
+def score_of(release: sfumato.Release, held_out: Batch, truth: Values) -> float | None:
+    """What the release's own predictor reaches."""
+    return score(*labelled(release.predict_encoded(held_out), truth[str(release.schema.target)]))
+
+
 def fewest_of_a_class(task: Task, values: Values) -> float:
     """How many records the rarest class of the target has; of a number there are no classes."""
     target = str(task.schema.target)
     if task.schema[target].type not in ("category", "boolean"):
-        return np.inf
+        return math.inf
     label = values[target]
     return int(np.unique(label[~np.isnan(label)], return_counts=True)[1].min())
 
@@ -131,7 +138,7 @@ def apart(real: IntArray, drawn: IntArray) -> float:
     return float(np.abs(here - there).sum() / 2)
 
 
-def error_of_means(release: sfumato.Release, values: Values) -> float:
+def error_of_means(release: sfumato.Release, values: Values) -> float | None:
     found = []
     for column in release.schema.columns:
         if column.type in ("integer", "number"):
@@ -139,7 +146,7 @@ def error_of_means(release: sfumato.Release, values: Values) -> float:
             told = release.mean(column.name).mean
             assert isinstance(told, float)
             found.append(abs(told - float(np.nanmean(values[column.name]))) / (high - low))
-    return float(np.mean(found))
+    return float(np.mean(found)) if found else None
 
 
 def groups_wrong(release: sfumato.Release, real: Values, drawn: Values) -> list[int]:
@@ -166,9 +173,9 @@ def show(results: list[dict[str, Any]]) -> None:
         points = forecasts(results, measure, measure.law)
         found[name] = (measure, points)
         print(f"{name}: fitted {fit_law(results, measure)}\n    in the library {measure.law}")
-        for tasks, words in ((DEVELOPMENT, "development"), (HELD_OUT, "held out")):
+        for tasks, words in ((DEVELOPMENT, "development"), (HELD_OUT, "held out"), (tuple(FRESH), "fresh")):
             held, known = coverage(points, tasks)
-            print(f"    {words}: {held} of {known} hold, {held / known:.0%}")
+            print(f"    {words}: {held} of {known} hold")
     for tasks, words in ((DEVELOPMENT, "development"), (HELD_OUT, "held out")):
         groups = np.array([item["groups"] for item in results if item["task"] in tasks]).sum(axis=0)
         print(f"groups of the smallest size, {words}: {groups[1]} of {groups[0]} wrong by half")
@@ -177,14 +184,16 @@ def show(results: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="*", choices=list(TABLES), help="some tables; the results of others are kept")
+    parser.add_argument(
+        "--only", nargs="*", choices=[*TABLES, *FRESH], help="some tables; the results of others are kept"
+    )
     parser.add_argument("--show", action="store_true", help="release nothing: laws, coverage and picture")
     asked = parser.parse_args()
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    for name in () if asked.show else asked.only or (*DEVELOPMENT, *HELD_OUT):
-        task = TABLES[name]()
+    for name in () if asked.show else asked.only or (*DEVELOPMENT, *HELD_OUT, *FRESH):
+        task = {**TABLES, **FRESH}[name]()
         results = [item for item in results if item["task"] != name]
-        for rows in ROWS:
+        for rows in ROWS if name in TABLES else ROWS[:1]:
             for found in measure(task, rows):
                 results.append(found)
                 print(json.dumps(found), flush=True)

@@ -4,6 +4,10 @@ The rule was fixed before any figure was looked at: the files of tables, in the 
 development and are held out. Tasks of one file stay together. When the development tables had been looked at, and the
 held-out ones had not, five more tasks of development files were added, for a forecast of prediction that is fitted to
 more than a few targets.
+
+The held-out tables showed that the intervals of single columns and pairs were too narrow. These two were widened, see
+`experiments.forecasts_fit`; no law was changed. `FRESH` are made tables of a state that nothing else uses; they were
+released after that.
 """
 
 from collections.abc import Callable
@@ -13,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 import sfumato
+from experiments.structure_data import Table, random_tree, stays, strokes, tic_tac_toe, zips
 from experiments.tasks import TASKS, Task, data_folder, task_of
 
 FILES: dict[str, tuple[str, ...]] = {
@@ -126,6 +131,14 @@ def with_target(name: str, of: Callable[[], Task], target: str) -> Callable[[], 
     return make
 
 
+def _made(name: str, make: Callable[[], Table]) -> Callable[[], Task]:
+    def describe() -> Task:
+        table = make()
+        return Task(name, table.rows, table.schema())
+
+    return describe
+
+
 TABLES: dict[str, Callable[[], Task]] = {
     **TASKS,
     "death in intensive care": death_in_intensive_care,
@@ -138,6 +151,19 @@ TABLES: dict[str, Callable[[], Task]] = {
     "unit of intensive care": with_target("unit of intensive care", death_in_intensive_care, "ICUType"),
     "heart rate": with_target("heart rate", death_in_intensive_care, "HR_mean"),
     "day of the week": with_target("day of the week", evening_in_switzerland, "day_of_week"),
+}
+
+
+_STATE = 200
+FRESH: dict[str, Callable[[], Task]] = {
+    name: _made(name, make)
+    for name, make in {
+        "stays, made": lambda: stays(_STATE),
+        "zips, made": lambda: zips(60, _STATE),
+        "tree, made": lambda: random_tree(_STATE),
+        "tic tac toe, made": lambda: tic_tac_toe(_STATE),
+        "strokes, made": lambda: strokes(_STATE),
+    }.items()
 }
 
 

@@ -3,7 +3,9 @@
 A law is log truth = constant + power * log first figure, by least squares over the releases of the development tables.
 For its interval each file is left out in turn and forecast by the law of the others. The factors are exp(-+ t s), s
 the root of the mean square of these errors over files and t such that four new tables out of five lie inside, were the
-errors normal: Student's t for as many files, with the uncertainty of the middle.
+errors normal: Student's t for as many files, with the uncertainty of the middle. For single columns and pairs it is
+nine out of ten: at four out of five, 33 and 34 of the 42 held-out releases were inside, fewer than promised or hardly
+more.
 """
 
 import math
@@ -13,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from experiments.forecasts_data import DEVELOPMENT, FILES, TABLES
+from experiments.forecasts_data import DEVELOPMENT, FILES, FRESH, TABLES
 from sfumato.artefact.quality import (
     AREA_LAW,
     COLUMN_LAW,
@@ -28,25 +30,34 @@ from sfumato.planning.questions import list_questions, pairs_of
 from sfumato.planning.request import check_request
 from sfumato.trusted.arrays import FloatArray
 
+Item = Mapping[str, Any]
+
 
 class Measure(NamedTuple):
-    """What is forecast: the law that the library has, the first figure that it starts from, and the worst there is."""
+    """What is forecast: the law that the library has, the first figure that it starts from, and the worst there is.
+
+    What is below `least` counts as `least`: on a few thousand test rows chance alone moves a score by as much. `end` is
+    the quantile of Student's t at the upper end of the interval.
+    """
 
     law: PowerLaw
     result: str
     first: str
     most: float
+    least: float = 1e-6
+    end: float = 0.9
+
+    def truth(self, item: Item) -> float:
+        return float(min(self.most, max(self.least, item[self.result])))
 
 
 MEASURES = {
-    "COLUMN_LAW": Measure(COLUMN_LAW, "column", "column", 1.0),
-    "PAIR_LAW": Measure(PAIR_LAW, "pair", "column", 1.0),
+    "COLUMN_LAW": Measure(COLUMN_LAW, "column", "column", 1.0, end=0.95),
+    "PAIR_LAW": Measure(PAIR_LAW, "pair", "column", 1.0, end=0.95),
     "MEAN_LAW": Measure(MEAN_LAW, "mean", "mean", 1.0),
-    "AREA_LAW": Measure(AREA_LAW, "area", "prediction", 0.5),
-    "NUMBER_LAW": Measure(NUMBER_LAW, "number", "prediction", 1.0),
+    "AREA_LAW": Measure(AREA_LAW, "area", "prediction", 0.5, 0.005),
+    "NUMBER_LAW": Measure(NUMBER_LAW, "number", "prediction", 1.0, 0.005),
 }
-
-Item = Mapping[str, Any]
 
 
 class Forecast(NamedTuple):
@@ -66,14 +77,15 @@ class Forecast(NamedTuple):
 def add_first_figures(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What noise alone would do, from schema, budget and rows."""
     for name in {item["task"] for item in results}:
-        schema = TABLES[name]().schema
+        schema = {**TABLES, **FRESH}[name]().schema
         for item in results:
             if item["task"] == name:
                 request = check_request(schema, item["rows"], item["epsilon"], 1e-6, "tables", "add-remove")
                 found: Noise = measure_noise(pairs_of(list_questions(request)), schema, item["rows"])
                 item["first"] = found._asdict()
-                listed = schema[str(schema.target)].type in ("category", "boolean")
-                item["area" if listed else "number"] = item["gap"]
+                if schema.target is not None:
+                    listed = schema[schema.target].type in ("category", "boolean")
+                    item["area" if listed else "number"] = item["gap"]
     return results
 
 
@@ -91,7 +103,7 @@ def fit_law(results: Sequence[Item], measure: Measure) -> PowerLaw:
         law = _line([item for item in known if file_of(item["task"]) != file], measure)
         own = [item for item in known if file_of(item["task"]) == file]
         errors.append(float(np.mean(_errors(own, measure, *law) ** 2)))
-    wide = float(student.ppf(0.9, len(files) - 1)) * math.sqrt((1 + 1 / len(files)) * np.mean(errors))
+    wide = float(student.ppf(measure.end, len(files) - 1)) * math.sqrt((1 + 1 / len(files)) * np.mean(errors))
     return PowerLaw(round(constant, 3), round(power, 3), round(math.exp(-wide), 3), round(math.exp(wide), 3))
 
 
@@ -103,7 +115,7 @@ def _line(items: Sequence[Item], measure: Measure) -> tuple[float, float]:
 
 def _logs(items: Sequence[Item], measure: Measure) -> tuple[FloatArray, FloatArray]:
     first = np.log([item["first"][measure.first] for item in items])
-    return first, np.log([min(measure.most, max(item[measure.result], 1e-6)) for item in items])
+    return first, np.log([measure.truth(item) for item in items])
 
 
 def _errors(items: Sequence[Item], measure: Measure, constant: float, power: float) -> FloatArray:
@@ -118,8 +130,7 @@ def forecasts(results: Sequence[Item], measure: Measure, law: PowerLaw) -> list[
         if item.get(measure.result) is not None:
             middle = law(item["first"][measure.first])
             low, middle, high = (min(measure.most, factor * middle) for factor in (law.low, 1.0, law.high))
-            truth = min(measure.most, item[measure.result])
-            found.append(Forecast(item, low, middle, high, truth))
+            found.append(Forecast(item, low, middle, high, measure.truth(item)))
     return found
 
 
