@@ -78,10 +78,8 @@ def _headline(quality: Quality) -> str:
     pairs = quality.pair_error if quality.pair_error is not None else quality.column_error
     gap = quality.prediction_gap or 0.0
     if quality.column_error <= _SMALL_COLUMN and pairs <= _SMALL_PAIR and gap <= _SMALL_GAP:
-        predicted = "" if quality.prediction_gap is None else ", and predictions"
-        return (
-            f"A faithful picture of the table: single columns and pairs of columns{predicted} are close to the truth."
-        )
+        what = "columns and pairs of columns" if quality.prediction_gap is None else "columns, pairs and predictions"
+        return f"A faithful picture of the table: {what} are close to the truth."
     if pairs <= _LARGE_PAIR and gap <= _LARGE_GAP:
         return "Good for the broad picture: distributions and strong relations hold, fine detail does not."
     predicted = "" if quality.prediction_gap is None else ", and predictions,"

@@ -13,7 +13,7 @@ from sfumato.errors import RequestError
 from sfumato.planning.columns import ColumnNoise, list_columns
 from sfumato.planning.curve import EPSILONS, Point, draw_curve, forecast
 from sfumato.planning.inverse import Targets, choose_epsilon
-from sfumato.planning.notes import notes_of
+from sfumato.planning.notes import note_of_choice, notes_of
 from sfumato.planning.questions import Question, list_questions
 from sfumato.planning.request import Request, check_request
 from sfumato.planning.risk_words import FALSE_ALARMS, GUESSES, explain_risk, summarise_risk
@@ -239,6 +239,6 @@ def plan(
         expected,
         draw_curve(request, EPSILONS),
         warn_of(request.budget.epsilon, delta, request.rows, quality.smallest_group),
-        notes_of(request, simulated),
+        (*([note_of_choice(quality)] if targets.of_quality else []), *notes_of(request, simulated)),
         simulated,
     )

@@ -18,7 +18,9 @@ def test_the_least_epsilon_reaches_a_target_and_less_does_not(schema, target):
         gap = quality.prediction_gap - target.get("target_gap", 1)
         return max(gap, quality.smallest_group - target.get("smallest_group", 1e9))
 
-    epsilon = plan(schema, **target).epsilon
+    chosen = plan(schema, **target)
+    assert "middle of the forecast" in chosen.notes[0]
+    epsilon = chosen.epsilon
     assert missed_by(plan(schema, epsilon=epsilon)) <= 0
     assert missed_by(plan(schema, epsilon=epsilon * 0.98)) > 0
 

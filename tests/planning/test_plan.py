@@ -167,6 +167,13 @@ def test_a_plan_shows_itself_shortly_and_whole(schema):
     assert content["risk"]["advantage"] == planned.risk.advantage
 
 
+@pytest.mark.parametrize(
+    ("more", "beyond"), [({"rows": 20_000}, False), ({"rows": 20_001}, True), ({"epsilon": 0.29}, True)]
+)
+def test_extrapolation_is_said(schema, more, beyond):
+    assert any("extrapolated" in note for note in plan(schema, **more).notes) is beyond
+
+
 def test_an_epsilon_of_its_own_is_a_point_of_the_curve(schema):
     planned = plan(schema, epsilon=0.77)
     assert [point.quality for point in planned.curve if point.epsilon == 0.77] == [planned.expected]
