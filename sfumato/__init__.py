@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sfumato.evaluation import evaluate
     from sfumato.progress import ProgressBar
     from sfumato.reports.write import report
+    from sfumato.planning.plan import Plan, plan
     from sfumato.trusted.adjacency import Adjacency
     from sfumato.trusted.budget import Budget
     from sfumato.trusted.ledger import Ledger
@@ -35,6 +36,7 @@ _HOMES = {
     "Database": "sfumato.trusted.sources.databases",
     "Ledger": "sfumato.trusted.ledger",
     "Measurement": "sfumato.trusted.measurement",
+    "Plan": "sfumato.planning.plan",
     "PrivacyStatement": "sfumato.artefact.statement",
     "ProgressBar": "sfumato.progress",
     "Release": "sfumato.artefact.release",
@@ -43,6 +45,7 @@ _HOMES = {
     "evaluate": "sfumato.evaluation",
     "audit": "sfumato.auditing.audit",
     "open": "sfumato.artefact.bundle",
+    "plan": "sfumato.planning.plan",
     "release": "sfumato.api",
     "report": "sfumato.reports.write",
     "verify": "sfumato.artefact.verify",
@@ -55,6 +58,7 @@ __all__ = [
     "Database",
     "Ledger",
     "Measurement",
+    "Plan",
     "PrivacyStatement",
     "ProgressBar",
     "Release",
@@ -64,6 +68,7 @@ __all__ = [
     "evaluate",
     "audit",
     "open",
+    "plan",
     "release",
     "report",
     "verify",

@@ -14,13 +14,19 @@ from sfumato.evaluation.evaluation import evaluate
 MODULES = {
     "sfumato.api": 1,
     "sfumato.artefact.bundle": 1,
+    "sfumato.artefact.quality": 1,
     "sfumato.artefact.release": 15,
+    "sfumato.artefact.verdict": 1,
     "sfumato.artefact.verify": 1,
     "sfumato.auditing.one_run": 1,
     "sfumato.evaluation.evaluation": 1,
     "sfumato.progress": 1,
     "sfumato.reports.write": 1,
     "sfumato.sklearn.synthesizer": 1,
+    "sfumato.planning.plan": 1,
+    "sfumato.planning.risk_words": 1,
+    "sfumato.planning.warnings": 1,
+    "sfumato.reports.plan_page": 1,
     "sfumato.trusted.budget": 1,
     "sfumato.trusted.ledger.ledger": 1,
     "sfumato.trusted.ledger.purpose": 1,
@@ -56,10 +62,11 @@ def names() -> dict[str, object]:
 @pytest.mark.parametrize("module", MODULES)
 def test_examples_say_what_they_show(module, names, tmp_path):
     more = {"sfumato": sfumato, "verify": verify, "evaluate": evaluate, "folder": tmp_path}
-    found = [one for one in doctest.DocTestFinder().find(importlib.import_module(module)) if one.examples]
+    home = importlib.import_module(module)
+    found = [one for one in doctest.DocTestFinder().find(home) if one.examples]
     assert len(found) >= MODULES[module]
     for test in found:
-        test.globs = {**names, **more}
+        test.globs = {**vars(home), **names, **more}
         try:
             doctest.DebugRunner().run(test)
         except doctest.UnexpectedException as error:

@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,13 +29,22 @@ from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding import CategoricalCodec, codes_of
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics import Cells
-from sfumato.trusted.statistics.statistic import Statistic
 
 HALF_WRONG = 2 * 1.959964  # deviations in a group whose count is wrong by half of it once in twenty
 _CELLS = 12  # in which a column of numbers is looked at
 _MEAN_OF_NOISE = math.sqrt(2 / math.pi)
 
-Questions = Sequence[tuple[Statistic, float]]
+
+class Asked(Protocol):
+    """What must be known of a statistic that is no table of counts."""
+
+    def sensitivity(self, adjacency: Adjacency) -> float:
+        """How far one change can move it."""
+
+
+Interval = tuple[float, float, float]
+"""The middle and both ends."""
+Questions = Sequence[tuple[Asked, float]]
 
 
 @dataclass(frozen=True)
@@ -53,10 +62,17 @@ class PowerLaw:
 
 
 # Fitted by papers/experiments/forecasts.py to its development tables alone.
-COLUMN_LAW = PowerLaw(0.0, 1.0, 0.33, 3.0)
-PAIR_LAW = PowerLaw(0.0, 1.0, 0.33, 3.0)
-MEAN_LAW = PowerLaw(0.0, 1.0, 0.33, 3.0)
-GAP_LAW = PowerLaw(0.64, 0.5, 0.2, 5.0)
+COLUMN_LAW = PowerLaw(-0.897, 0.962, 0.496, 2.014)
+PAIR_LAW = PowerLaw(-0.536, 0.692, 0.473, 2.116)  # from the first figure of single columns
+MEAN_LAW = PowerLaw(-1.103, 1.026, 0.299, 3.346)
+AREA_LAW = PowerLaw(-2.123, 0.42, 0.167, 6.002)  # of the loss in area under the ROC curve
+NUMBER_LAW = PowerLaw(-0.329, 0.521, 0.128, 7.815)  # of the loss in R squared, where the target is a number
+
+
+# Where Gaussians are fitted to sums: what was found on a few development tables, see docs/planning.md.
+MISFIT_OF_COLUMN, MISFIT_OF_PAIR = 0.18, 0.27
+MISFIT_LAW = PowerLaw(0.0, 1.0, 0.33, 3.0)
+MEAN_OF_SUMS_LAW = PowerLaw(1.0, 1.0, 0.2, 5.0)
 
 
 class Noise(NamedTuple):
@@ -64,9 +80,9 @@ class Noise(NamedTuple):
 
     group: float  # deviation of the count of a group
     column: float
-    pair: float | None
     mean: float | None
     prediction: float  # 1 over the records that the budget makes visible to a prediction
+    counted: bool  # whether columns are counted; else sums are measured
 
 
 def expected_quality(questions: Questions, schema: Schema, rows: float) -> Quality:
@@ -86,12 +102,12 @@ def expected_quality(questions: Questions, schema: Schema, rows: float) -> Quali
     """
     rows = max(float(rows), 1.0)
     noise = measure_noise(questions, schema, rows)
-    found: dict[str, tuple[float, float, float] | None] = {
-        "column_error": _forecast(COLUMN_LAW, noise.column, 1.0),
-        "pair_error": _forecast(PAIR_LAW, noise.pair, 1.0),
-        "mean_error": _forecast(MEAN_LAW, noise.mean, 1.0),
-        "prediction_gap": _forecast(GAP_LAW, noise.prediction, 0.5) if _predicts(schema) else None,
+    found = {
+        **(_forecast_counts(noise) if noise.counted else _forecast_sums(noise)),
+        "prediction_gap": _forecast_prediction(schema, noise.prediction),
     }
+    if len(schema.by_name) < 2:
+        found["pair_error"] = None
     values = {name: None if one is None else one[0] for name, one in found.items()}
     return Quality(
         rows=rows,
@@ -101,10 +117,28 @@ def expected_quality(questions: Questions, schema: Schema, rows: float) -> Quali
         prediction_gap=values["prediction_gap"],
         mean_error=values["mean_error"],
         intervals={name: one[1:] for name, one in found.items() if one is not None},
+        counted=noise.counted,
     )
 
 
-def _forecast(law: PowerLaw, first: float | None, most: float) -> tuple[float, float, float] | None:
+def _forecast_counts(noise: Noise) -> dict[str, Interval | None]:
+    return {
+        "column_error": _forecast(COLUMN_LAW, noise.column, 1.0),
+        "pair_error": _forecast(PAIR_LAW, noise.column, 1.0),
+        "mean_error": _forecast(MEAN_LAW, noise.mean, 1.0),
+    }
+
+
+def _forecast_sums(noise: Noise) -> dict[str, Interval | None]:
+    """Noise, and on top of it what Gaussians do not describe."""
+    return {
+        "column_error": _forecast(MISFIT_LAW, MISFIT_OF_COLUMN + noise.column, 1.0),
+        "pair_error": _forecast(MISFIT_LAW, MISFIT_OF_PAIR + 2 * noise.column, 1.0),
+        "mean_error": _forecast(MEAN_OF_SUMS_LAW, noise.mean, 1.0),
+    }
+
+
+def _forecast(law: PowerLaw, first: float | None, most: float) -> Interval | None:
     """The middle and both ends of the interval, none above the worst that can be."""
     if first is None:
         return None
@@ -112,30 +146,32 @@ def _forecast(law: PowerLaw, first: float | None, most: float) -> tuple[float, f
     return min(most, middle), min(most, law.low * middle), min(most, law.high * middle)
 
 
-def _predicts(schema: Schema) -> bool:
-    return schema.target is not None and bool(schema.features)
+def _forecast_prediction(schema: Schema, first: float) -> Interval | None:
+    if schema.target is None or not schema.features:
+        return None
+    if schema[schema.target].type in ("category", "boolean"):
+        return _forecast(AREA_LAW, first, 0.5)
+    return _forecast(NUMBER_LAW, first, 1.0)
 
 
 def measure_noise(questions: Questions, schema: Schema, rows: float) -> Noise:
     """The first figures: what noise alone would do to counts and means."""
-    columns, pairs = _noise_of_counts(questions)
+    columns = noise_of_counts(questions)
     measured = layout_of(schema).measured
     if len(columns) * 2 < len(measured.features):
         return _noise_of_moments(questions, measured, rows)
     shares = {name: _shares(measured, name) for name in measured.by_name}
-    means = [
-        one.deviation * math.sqrt(one.cells / 12) / rows for name, one in columns.items() if _has_mean(measured, name)
-    ]
+    means = [one.of_mean(rows) for name, one in columns.items() if has_mean(measured, name)]
     return Noise(
         group=median(one.deviation for one in columns.values()),
         column=fmean(_apart(one.within(len(shares[name])), rows, shares[name]) for name, one in columns.items()),
-        pair=fmean(_apart(sigma, rows, _crossed(shares, pair)) for pair, sigma in pairs.items()) if pairs else None,
         mean=fmean(means) if means else None,
         prediction=_noise_of_prediction(questions, measured, rows),
+        counted=True,
     )
 
 
-class _Counted(NamedTuple):
+class Counted(NamedTuple):
     """How a column is counted: the deviation of a cell's count, and how many cells there are."""
 
     deviation: float
@@ -145,24 +181,22 @@ class _Counted(NamedTuple):
         """The deviation of each of fewer cells, which these are put together to."""
         return self.deviation * math.sqrt(max(1.0, self.cells / cells))
 
+    def of_mean(self, rows: float) -> float:
+        """The deviation of the mean of even cells, as a share of the range that they cut."""
+        return self.deviation * math.sqrt(self.cells / 12) / rows
 
-def _noise_of_counts(questions: Questions) -> tuple[dict[str, _Counted], dict[tuple[str, ...], float]]:
-    """The least noise with which every column, and every two columns, are counted."""
-    columns: dict[str, _Counted] = {}
-    pairs: dict[tuple[str, ...], float] = {}
+
+def noise_of_counts(questions: Questions) -> dict[str, Counted]:
+    """How every column is counted with the least noise, by itself or by the classes of the target."""
+    columns: dict[str, Counted] = {}
     for cells, table, sigma in _tables(questions):
         sizes = dict(zip(table, cells.shape(table), strict=True))
         names = [name for name in table if name != cells.label] or list(table)
-        classes = sizes[cells.label] if cells.label in table and len(table) > 1 else 1
-        summed = sigma * math.sqrt(classes)
         if len(names) == 1:
-            found = _Counted(summed, sizes[names[0]])
+            classes = math.prod(sizes.values()) / sizes[names[0]]
+            found = Counted(sigma * math.sqrt(classes), sizes[names[0]])
             columns[names[0]] = min(columns.get(names[0], found), found)
-            if classes > 1:
-                pairs[tuple(table)] = min(pairs.get(tuple(table), sigma), sigma)
-        elif len(names) == 2:
-            pairs[tuple(names)] = min(pairs.get(tuple(names), summed), summed)
-    return columns, pairs
+    return columns
 
 
 def _tables(questions: Questions) -> Iterator[tuple[Cells, tuple[str, ...], float]]:
@@ -185,17 +219,13 @@ def _shares(schema: Schema, name: str) -> FloatArray:
     return np.full(cells, 1 / cells)
 
 
-def _crossed(shares: dict[str, FloatArray], pair: tuple[str, ...]) -> FloatArray:
-    one, other = (shares[name] for name in pair)
-    return np.outer(one, other).ravel()
-
-
 def _apart(deviation: float, rows: float, shares: FloatArray) -> float:
     """The total variation that noise of this deviation in every cell makes: see the top of this file."""
     return float(np.minimum(_MEAN_OF_NOISE * deviation / rows, shares).sum() / 2)
 
 
-def _has_mean(schema: Schema, name: str) -> bool:
+def has_mean(schema: Schema, name: str) -> bool:
+    """Whether a column has a mean that a forecast is made for."""
     return schema[name].type in ("integer", "number")
 
 
@@ -208,10 +238,9 @@ def _noise_of_moments(questions: Questions, schema: Schema, rows: float) -> Nois
     noise = _least_noise(questions)
     wide, classes = max(1, len(schema.features)), _classes(schema)
     moved = noise * math.sqrt(wide * classes) / rows
-    pair = min(1.0, 0.8 * moved) if wide > 1 else None
-    mean = moved / 6 if any(_has_mean(schema, name) for name in schema.features) else None
+    mean = moved / 6 if any(has_mean(schema, name) for name in schema.features) else None
     prediction = _noise_of_prediction(questions, schema, rows)
-    return Noise(noise * math.sqrt(classes), min(1.0, 0.4 * moved), pair, mean, prediction)
+    return Noise(noise * math.sqrt(classes), min(1.0, 0.4 * moved), mean, prediction, counted=False)
 
 
 def _least_noise(questions: Questions) -> float:

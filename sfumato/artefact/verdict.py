@@ -26,6 +26,8 @@ class Quality:
     mean_error       of the mean of a column, as a share of the range between its bounds, mean over the columns of
                      numbers; None where there is none
     intervals        by the names above: the interval that holds the truth four times out of five
+    counted          whether columns are counted. Else sums are measured and Gaussians fitted to them, and how well
+                     those fit decides about the shape of columns, more than noise does
     """
 
     rows: float
@@ -35,6 +37,7 @@ class Quality:
     prediction_gap: float | None
     mean_error: float | None = None
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    counted: bool = True
 
 
 @dataclass(frozen=True)
@@ -68,29 +71,33 @@ def judge(quality: Quality) -> Verdict:
 
 def _headline(quality: Quality) -> str:
     drowned = quality.smallest_group * 2 > quality.rows
+    if not drowned and not quality.counted:
+        return "Good for means, spreads and relations, as far as Gaussians describe the records."
     if drowned or quality.column_error > _LARGE_COLUMN:
         return "The noise drowns the data: use it to try out programs, and draw no conclusions from it."
     pairs = quality.pair_error if quality.pair_error is not None else quality.column_error
     gap = quality.prediction_gap or 0.0
     if quality.column_error <= _SMALL_COLUMN and pairs <= _SMALL_PAIR and gap <= _SMALL_GAP:
-        return (
-            "A faithful picture of the table: single columns, pairs of columns and predictions are close to the truth."
-        )
+        what = "columns and pairs of columns" if quality.prediction_gap is None else "columns, pairs and predictions"
+        return f"A faithful picture of the table: {what} are close to the truth."
     if pairs <= _LARGE_PAIR and gap <= _LARGE_GAP:
         return "Good for the broad picture: distributions and strong relations hold, fine detail does not."
-    return "Good for single columns; read relations between columns, and predictions, as rough hints."
+    predicted = "" if quality.prediction_gap is None else ", and predictions,"
+    return f"Good for single columns; read relations between columns{predicted} as rough hints."
 
 
 def _of_columns(quality: Quality) -> tuple[bool, str]:
-    wrong = _percent(quality.column_error)
-    if quality.column_error <= _LARGE_COLUMN:
-        return True, f"tables of single columns: about {wrong} of the records are in the wrong cell"
-    return False, f"tables of single columns: about {wrong} of the records are in the wrong cell"
+    wrong = f"about {_percent(quality.column_error)} of the records are in the wrong cell"
+    if not quality.counted:
+        return False, f"the exact shape of a column: Gaussians are fitted, and {wrong}"
+    return quality.column_error <= _LARGE_COLUMN, f"tables of single columns: {wrong}"
 
 
 def _of_pairs(quality: Quality) -> tuple[bool, str]:
     if quality.pair_error is None:
         return True, ""
+    if not quality.counted:
+        return True, "means, spreads and correlations of columns of numbers"
     wrong = _percent(quality.pair_error)
     if quality.pair_error <= _LARGE_PAIR:
         return True, f"tables of two columns against each other: about {wrong} of the records are in the wrong cell"

@@ -14,6 +14,7 @@ from sfumato.cli.audit_command import audit
 from sfumato.cli.custodian_commands import check, demo, evaluate, release
 from sfumato.cli.export_command import about, export
 from sfumato.cli.ledger_commands import ledger_app
+from sfumato.cli.plan_command import plan
 from sfumato.cli.receiver_commands import inspect, report, retrain, sample, verify
 from sfumato.cli.schema_commands import schema_app
 from sfumato.cli.terminal import TERMINATED, say
@@ -26,7 +27,7 @@ app = typer.Typer(
     help="Release the distribution of a private table under differential privacy, and never a record.",
 )
 _IN_ORDER_OF_USE = (
-    *(demo, check, audit, release),
+    *(demo, check, plan, audit, release),
     *(sample, retrain, inspect, verify, report, about, export, evaluate),
 )
 for command in _IN_ORDER_OF_USE:

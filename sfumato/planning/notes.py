@@ -1,0 +1,54 @@
+"""What a forecast rests on, in words."""
+
+from sfumato.artefact.verdict import Quality
+from sfumato.planning.request import TYPICAL_LIST, Request
+from sfumato.planning.simulation import Simulation
+
+_COUNTED = ("tables", "slices")
+
+
+def _is_tried(request: Request) -> bool:
+    """Whether releases of this size and budget were among those that the formula was fitted to."""
+    return 3_000 <= request.rows <= 20_000 and 0.3 <= request.budget.epsilon <= 3
+
+
+def note_of_choice(quality: Quality) -> str:
+    """What an epsilon that was chosen by a target of quality does not promise."""
+    gap = quality.intervals.get("prediction_gap")
+    reach = "" if gap is None else f" A predictor may lose up to {gap[1]:.2g} at it, one time in ten more."
+    return f"This epsilon was chosen so that the middle of the forecast reaches the target, not its interval.{reach}"
+
+
+def notes_of(request: Request, simulated: Simulation | None) -> tuple[str, ...]:
+    """What somebody must know who relies on the forecast."""
+    schema, found = request.schema, []
+    found.append(
+        f"Every figure follows from the schema, the budget and the {request.rows:,} rows that you estimate; no private "
+        "table was read."
+    )
+    if schema.discovered:
+        names = ", ".join(schema.discovered[:5])
+        found.append(
+            f"Lists of values are yet to be found ({names}): a part of the budget is set aside for them, and "
+            f"{TYPICAL_LIST} values are assumed in each."
+        )
+    if schema.estimated:
+        names = ", ".join(schema.estimated[:5])
+        found.append(f"Bounds are yet to be found ({names}): a part of the budget is set aside for them.")
+    if request.mechanism not in _COUNTED and simulated is None:
+        found.append(
+            f"Forecasts for {request.mechanism} rest on a few tables: how well Gaussians fit yours is not known "
+            "beforehand. Give a public table with --like to simulate it."
+        )
+    if simulated is not None:
+        found.append(
+            f"Errors are from {simulated.repetitions} simulated releases of {request.rows:,} records like "
+            f"{simulated.source}; they hold for your table as far as it is like that one."
+        )
+    if simulated is None and not _is_tried(request):
+        found.append(
+            "The formula was fitted to releases of 3,000 to 20,000 records at epsilon 0.3 to 3; beyond these it is "
+            "extrapolated."
+        )
+    found.append("Intervals hold four tables out of five on tables that the formula never saw: docs/planning.md.")
+    return tuple(found)

@@ -1,0 +1,244 @@
+"""What a release would be worth and what it would cost: from public knowledge alone."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from sfumato.artefact.risk import Risk
+from sfumato.artefact.verdict import Quality, Verdict, judge
+from sfumato.errors import RequestError
+from sfumato.planning.columns import ColumnNoise, list_columns
+from sfumato.planning.curve import EPSILONS, Point, draw_curve, forecast
+from sfumato.planning.inverse import Targets, choose_epsilon
+from sfumato.planning.notes import note_of_choice, notes_of
+from sfumato.planning.questions import Question, list_questions
+from sfumato.planning.request import Request, check_request
+from sfumato.planning.risk_words import FALSE_ALARMS, GUESSES, explain_risk, summarise_risk
+from sfumato.planning.simulation import Simulation, simulate
+from sfumato.planning.warnings import warn_of
+from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.budget import DEFAULT_DELTA
+from sfumato.trusted.schema import Schema
+
+_NO_PROGRESS: Callable[[str], None] = lambda _: None  # noqa: E731 - a default that is shared
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """A planned release. Nothing private was read for it.
+
+    request      what was asked, checked
+    questions    everything that the release will ask, with noise and share of the budget
+    columns      the noise of each column in its own units
+    expected     the errors to be expected, by formula
+    simulated    the same by simulation, where a proxy was given
+    curve        the same by formula for other epsilons
+    warnings     what should make somebody stop
+    notes        what the forecast rests on
+    """
+
+    request: Request
+    questions: tuple[Question, ...]
+    columns: tuple[ColumnNoise, ...]
+    expected: Quality
+    curve: tuple[Point, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    simulated: Simulation | None = field(default=None)
+
+    @property
+    def epsilon(self) -> float:
+        """The whole budget's."""
+        return self.request.budget.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The whole budget's."""
+        return self.request.budget.delta
+
+    @property
+    def rows(self) -> int:
+        """The custodian's estimate."""
+        return self.request.rows
+
+    @property
+    def quality(self) -> Quality:
+        """The errors to be expected: simulated where a proxy was given, else by formula."""
+        return self.expected if self.simulated is None else self.simulated.quality
+
+    @property
+    def verdict(self) -> Verdict:
+        """What it would be good for, and what not."""
+        return judge(self.quality)
+
+    @property
+    def risk(self) -> Risk:
+        """What an attacker gains at most."""
+        return self.request.risk
+
+    @property
+    def risk_sentence(self) -> str:
+        """The risk in one sentence."""
+        return summarise_risk(self.risk, self.request.adjacency, self.request.schema.unit)
+
+    @property
+    def risk_words(self) -> tuple[str, ...]:
+        """The risk in several."""
+        return explain_risk(self.risk, self.request.adjacency, self.request.schema.unit)
+
+    @property
+    def measure(self) -> str:
+        """What the loss of the predictor is measured in."""
+        schema = self.request.schema
+        listed = schema.target is not None and schema[schema.target].type in ("category", "boolean")
+        return "area under the ROC curve" if listed else "R squared"
+
+    @property
+    def statement(self) -> str:
+        """What is planned, in one sentence."""
+        schema = self.request.schema
+        whom = "one person, all of their records" if schema.unit else "one record"
+        return (
+            f"A release of {schema.name} by {self.request.mechanism}, {len(schema.by_name)} columns and about "
+            f"{self.rows:,} records, at epsilon {self.epsilon:g} and delta {self.delta:g} for {whom} "
+            f"({self.request.adjacency} adjacency, mu {self.risk.mu:.3g})."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and dictionaries, for `--json`."""
+        request, risk = self.request, self.risk
+        return {
+            "dataset": request.schema.name,
+            "rows": self.rows,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "mechanism": request.mechanism,
+            "adjacency": str(request.adjacency),
+            "protects": "person" if request.schema.unit else "record",
+            "mu": risk.mu,
+            "warnings": list(self.warnings),
+            "verdict": asdict(self.verdict),
+            "expected": quality_to_dict(self.expected),
+            "simulated": None if self.simulated is None else self.simulated.to_dict(),
+            "risk": {
+                "sentence": self.risk_sentence,
+                "advantage": risk.advantage,
+                "membership_guess": risk.membership_guess,
+                "hits": {f"{share:g}": risk.hits(share) for share in FALSE_ALARMS},
+                "secret_guess": {f"{before:g}": risk.secret_guess(before) for before in GUESSES},
+            },
+            "questions": [
+                {
+                    "what": one.what,
+                    "share": one.share,
+                    "noise_records": one.records,
+                    "noise_effects": one.effects,
+                    "typical": one.typical,
+                }
+                for one in self.questions
+            ],
+            "columns": [asdict(one) for one in self.columns],
+            "curve": [
+                {"epsilon": one.epsilon, "advantage": one.advantage, **quality_to_dict(one.quality)}
+                for one in self.curve
+            ],
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Plan({self.request.schema.name!r}, rows={self.rows}, epsilon={self.epsilon:g}, "
+            f"mechanism={self.request.mechanism!r}: columns off by {self.quality.column_error:.2g}, groups of "
+            f"{self.quality.smallest_group:.0f} survive)"
+        )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what is planned, the verdict, warnings, and small charts."""
+        from sfumato.planning.charts import curve_charts
+
+        verdict = self.verdict
+        head = Markup("<div><p><b>{}</b></p><p>{}</p>").format(verdict.headline, self.statement)
+        warned = Markup("").join(Markup("<p><b>Warning:</b> {}</p>").format(words) for words in self.warnings)
+        lists = Markup("<p>Good for:</p><ul>{}</ul><p>Not for:</p><ul>{}</ul><p>{}</p>").format(
+            *(Markup("").join(Markup("<li>{}</li>").format(one) for one in words) for words in _lists(verdict)),
+            self.risk_sentence,
+        )
+        charts = Markup("").join(
+            Markup('<div style="display:inline-block;width:300px">{}</div>').format(chart)
+            for _, chart in curve_charts(self.curve, self.epsilon)
+        )
+        return str(head + warned + lists + charts + Markup("</div>"))
+
+
+def _lists(verdict: Verdict) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return verdict.good_for, verdict.not_for
+
+
+def quality_to_dict(quality: Quality) -> dict[str, Any]:
+    """Plain content."""
+    content = asdict(quality)
+    return {**content, "intervals": {name: list(ends) for name, ends in quality.intervals.items()}}
+
+
+def plan(
+    schema: Schema | str | Path,
+    *,
+    rows: int,
+    epsilon: float | None = None,
+    delta: float = DEFAULT_DELTA,
+    mechanism: str = "auto",
+    adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
+    like: Any = None,
+    repetitions: int = 5,
+    target_gap: float | None = None,
+    smallest_group: float | None = None,
+    max_advantage: float | None = None,
+    progress: Callable[[str], None] = _NO_PROGRESS,
+) -> Plan:
+    """Say what a release would be worth and cost, before it is made. No private table is read.
+
+    schema      the public description of the table, or the path of its YAML file
+    rows        your public estimate of the number of records; a count of the private rows would not be public
+    epsilon, delta, mechanism, adjacency   as for `release`
+    like        a bundle (.sfumato) of an earlier release or of a public proxy, or a public sample as a file or a frame:
+                forecasts then come from simulation through the mechanism itself. It counts as public
+    repetitions   of that simulation, 2 or more
+    target_gap, smallest_group, max_advantage   in place of epsilon: the least epsilon whose forecast loses no more in
+                prediction, or lets groups of this size survive; or the largest that gives an attacker no more advantage
+    progress    called with a few words when a stage begins
+
+    Returns a `Plan`. Raises errors of `sfumato.errors` for input that no release would take, and `RequestError` where
+    no epsilon up to 10 reaches the target.
+
+    Example
+        >>> schema = sfumato.Schema.from_yaml("{sfumato: 1, name: rain, columns: [{name: wet, type: boolean}]}")
+        >>> sfumato.plan(schema, rows=10_000, epsilon=1).quality.column_error < 0.01
+        True
+    """
+    targets = Targets(target_gap, smallest_group, max_advantage)
+    if (epsilon is None) != targets.given:
+        raise RequestError(
+            "give either epsilon, or what to choose it by: target_gap, smallest_group or max_advantage"
+            + (" (both are given)" if targets.given else "")
+        )
+    request = check_request(schema, rows, 1.0 if epsilon is None else epsilon, delta, mechanism, str(adjacency))
+    if epsilon is None:
+        progress("searching for an epsilon")
+        request = request.at(choose_epsilon(request, targets))
+    questions = list_questions(request)
+    expected = forecast(request)
+    simulated = None if like is None else simulate(request, like, repetitions, progress)
+    quality = expected if simulated is None else simulated.quality
+    return Plan(
+        request,
+        questions,
+        list_columns(request, questions),
+        expected,
+        draw_curve(request, EPSILONS),
+        warn_of(request.budget.epsilon, delta, request.rows, quality.smallest_group),
+        (*([note_of_choice(quality)] if targets.of_quality else []), *notes_of(request, simulated)),
+        simulated,
+    )
