@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from sfumato.auditing.result import AuditResult
     from sfumato.errors import SfumatoError
     from sfumato.evaluation import evaluate
+    from sfumato.planning.plan import Plan, plan
     from sfumato.progress import ProgressBar
     from sfumato.reports.write import report
-    from sfumato.planning.plan import Plan, plan
     from sfumato.trusted.adjacency import Adjacency
     from sfumato.trusted.budget import Budget
     from sfumato.trusted.ledger import Ledger
@@ -65,8 +65,8 @@ __all__ = [
     "Schema",
     "SfumatoError",
     "__version__",
-    "evaluate",
     "audit",
+    "evaluate",
     "open",
     "plan",
     "release",

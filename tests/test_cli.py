@@ -19,7 +19,8 @@ from tests.auditing.mixtures import table as two_kinds
 from tests.conftest import MIXED, in_pandas, make_table
 
 COMMANDS = (
-    ["demo"], ["plan"], ["audit"], ["release"], ["evaluate"], ["check"], ["export"], ["about"], ["sample"], ["retrain"], ["inspect"], ["verify"], ["report"],
+    ["demo"], ["plan"], ["audit"], ["release"], ["evaluate"], ["check"], ["export"], ["about"],
+    ["sample"], ["retrain"], ["inspect"], ["verify"], ["report"],
     ["schema", "init"], ["schema", "check"], ["ledger", "show"], ["ledger", "set-limit"], ["ledger", "export"],
     ["ledger", "move"],
 )  # fmt: skip
