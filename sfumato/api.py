@@ -1,16 +1,20 @@
 """What a custodian runs: from a private table and a schema to a release."""
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from sfumato.artefact.questions import quality_of
 from sfumato.artefact.release import Release
 from sfumato.artefact.statement import PrivacyStatement, hash_contents
-from sfumato.errors import RequestError
+from sfumato.artefact.warnings import warn_of
+from sfumato.errors import ReleaseWarning, RequestError
 from sfumato.fitting.completion.plan import delta_of_lists, plan_completion
 from sfumato.fitting.completion.tuning import COMPLETION_TUNING
-from sfumato.fitting.mechanisms.mechanism import find_mechanism, mechanism_names
-from sfumato.fitting.mechanisms.subspace.plan import is_wide
+from sfumato.fitting.mechanisms.choice import choose_mechanism
+from sfumato.fitting.mechanisms.mechanism import find_mechanism
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.fitting.tuning import current_constants
 from sfumato.trusted.adjacency import Adjacency
@@ -67,6 +71,8 @@ def release(
         Bad input raises an error of `sfumato.errors` before anything is reserved or read. Whatever the rows hold - none
         at all, nulls, infinities, values that are not in the schema - is no error: the same path, the same spend, the
         same type. Whatever stops it later - storage that breaks, Ctrl-C - carries a note that the spend counts.
+        An epsilon above 10, a delta above 1 over the noisy number of records, fewer records than the noise bears: a
+        `ReleaseWarning`, which depends on public values alone.
     Example
         >>> import pyarrow as pa
         >>> schema = sfumato.Schema.from_yaml("{sfumato: 1, name: rain, columns: [{name: wet, type: boolean}]}")
@@ -75,7 +81,7 @@ def release(
         5
     """
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
-    chosen = _choose_mechanism(mechanism, layout_of(schema).measured)
+    chosen = choose_mechanism(mechanism, layout_of(schema).measured)
     terms = check_terms(
         schema,
         epsilon,
@@ -97,6 +103,7 @@ def release(
             layout_of(guess).measured, completion.rest, terms.adjacency, settings
         )  # what it refuses costs nothing yet
     stored = StoredPlan(plan.to_dict(), settings, current_constants(used.tuning))
+    _warn(warn_of(terms.budget.epsilon, terms.budget.delta))
     with open_session(data, terms, chosen) as session:
         if not schema.is_complete:
             asked, schema = schema, completion.ask(session.curator, progress)
@@ -118,14 +125,12 @@ def release(
             unit=schema.unit,
         )
         session.reservation.commit(statement.hash)
-        return Release(schema, session.header, statement, stored, measurements, model)
+        released = Release(schema, session.header, statement, stored, measurements, model)
+    with suppress(Exception):  # it is made and paid for: whatever happens now must not lose it
+        _warn(warn_of(0.0, terms.budget.delta, released.size, quality_of(released).smallest_group))
+    return released
 
 
-def _choose_mechanism(name: str, schema: Schema) -> str:
-    """The mechanism that is asked for; "auto" looks at the schema."""
-    known = ["auto", *mechanism_names()]
-    if name not in known:
-        raise RequestError(f"mechanism is {name!r}; use one of {', '.join(known)}")
-    if name != "auto":
-        return name
-    return "subspace" if is_wide(schema) else "tables"
+def _warn(found: Iterable[str]) -> None:
+    for words in found:
+        warnings.warn(words, ReleaseWarning, stacklevel=3)

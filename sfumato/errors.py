@@ -10,6 +10,8 @@ SfumatoError
 │   └── EarlierDesignError   a bundle that opens, and that only the version which made it can fit anew
 ├── LedgerError           a ledger that cannot be opened, or whose chain is broken
 └── OutputError           a result that cannot be written
+
+ReleaseWarning            a release that promises, or tells, next to nothing; it is made all the same
 """
 
 
@@ -59,3 +61,7 @@ class LedgerError(SfumatoError):
 
 class OutputError(SfumatoError):
     """A result that cannot be written."""
+
+
+class ReleaseWarning(UserWarning):
+    """A release that promises, or tells, next to nothing; it is made all the same."""

@@ -1,6 +1,7 @@
 """What a person sees on a terminal: words, errors with their exit codes, progress, tables."""
 
 import functools
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -11,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from sfumato.errors import BudgetExceededError, SfumatoError
+from sfumato.errors import BudgetExceededError, ReleaseWarning, SfumatoError
 
 if TYPE_CHECKING:
     from sfumato.artefact.release import Release
@@ -34,7 +35,8 @@ def report_errors(command: Command) -> Command:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
-            command(*args, **kwargs)
+            with _warnings_as_lines():
+                command(*args, **kwargs)
         except SfumatoError as error:
             fail(_with_notes(str(error), error), 3 if isinstance(error, BudgetExceededError) else 2)
         except KeyboardInterrupt as stop:
@@ -45,6 +47,24 @@ def report_errors(command: Command) -> Command:
             fail(_with_notes("terminated by SIGTERM.", stop), TERMINATED)
 
     return run  # type: ignore[return-value]
+
+
+@contextmanager
+def _warnings_as_lines() -> Iterator[None]:
+    """What a release is warned of, on the error stream; other warnings as ever."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ReleaseWarning)
+        show = warnings.showwarning
+
+        def say_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if not issubclass(category, ReleaseWarning):
+                show(message, category, *where, **more)
+                return
+            _aside.print("warning: ", style="bold yellow", end="")
+            say(str(message), console=_aside)
+
+        warnings.showwarning = say_warning
+        yield
 
 
 def _with_notes(message: str, error: BaseException) -> str:

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from sfumato.artefact.risk import Risk
 from sfumato.artefact.verdict import Quality, Verdict, judge
+from sfumato.artefact.warnings import warn_of
 from sfumato.errors import RequestError
 from sfumato.planning.columns import ColumnNoise, list_columns
 from sfumato.planning.curve import EPSILONS, Point, draw_curve, forecast
@@ -18,7 +19,6 @@ from sfumato.planning.questions import Question, list_questions
 from sfumato.planning.request import Request, check_request
 from sfumato.planning.risk_words import FALSE_ALARMS, GUESSES, explain_risk, summarise_risk
 from sfumato.planning.simulation import Simulation, simulate
-from sfumato.planning.warnings import warn_of
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import DEFAULT_DELTA
 from sfumato.trusted.schema import Schema

@@ -1,4 +1,4 @@
-"""What should make somebody stop before a release is made: a pure function of public numbers."""
+"""What should make somebody stop before or after a release is made: a pure function of public numbers."""
 
 import math
 
