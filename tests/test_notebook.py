@@ -342,7 +342,9 @@ class TestExample:
         told = capsys.readouterr().out
         assert "did you mean 'nights'?" in told
         assert "differential privacy for one record" in told
-        assert "the release itself" in told
+        pages = " ".join(html or "" for _, html in shown.values())
+        assert "what an attacker gains" in pages.lower()  # the plan
+        assert "readmitted" in pages
         assert "limit" in told.splitlines()[-1]
 
 

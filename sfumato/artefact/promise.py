@@ -6,6 +6,8 @@ from sfumato.artefact.risk import Risk
 from sfumato.artefact.statement import PrivacyStatement
 from sfumato.trusted.adjacency import Adjacency
 
+_CONFIDENT = 0.75  # of guesses between two that are right
+
 
 class RiskLine(NamedTuple):
     """A bound on what an attacker gains: before the release, after it, and what is meant."""
@@ -27,7 +29,10 @@ def plain_promise(statement: PrivacyStatement, target: str | None) -> str:
     """
     if statement.seeded:
         return "This release is not private: its noise came from a seed and can be taken off again."
-    return f"Nobody who reads this release can tell with confidence {secret_of(statement, target)}."
+    secret, right = secret_of(statement, target), risk_of(statement).membership_guess
+    if right > _CONFIDENT:
+        return f"At this budget somebody may tell {secret}: up to {share(right)} of such guesses are right."
+    return f"Nobody who reads this release can tell with confidence {secret}."
 
 
 def secret_of(statement: PrivacyStatement, target: str | None) -> str:

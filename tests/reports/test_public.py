@@ -69,6 +69,13 @@ def test_a_seeded_release_says_loudly_that_it_is_not_private(schema):
     assert "What an attacker" not in page
 
 
+def test_a_budget_that_protects_nobody_is_not_called_a_protection(schema):
+    release = sfumato.release(make_table(500), schema, epsilon=50.0, ledger=None, types="declared")
+    page = public_report(release)
+    assert "Nobody who reads" not in page
+    assert "At this budget somebody may tell whether a given record is in the table: up to 99." in page
+
+
 @pytest.mark.parametrize(
     ("adjacency", "unit", "words"),
     [
