@@ -47,7 +47,7 @@ def test_the_statement_says_whom_it_protects(tmp_path):
     assert again.statement == release.statement
     page = public_report(again)
     assert "one person, all of their records" in page
-    assert "noise, in largest effects of one person" in page
+    assert "effects of one person" in page
     one = CASES["tables"].by_person(1).release(seed=None).statement
     assert "1 record of each counts at most." in one.promise
 

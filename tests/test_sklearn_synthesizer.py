@@ -298,7 +298,7 @@ def test_every_fold_and_candidate_is_written_down_and_the_limit_holds(tmp_path):
     table = visits(400)
     X, y = table.drop(columns="ill"), table["ill"]
     book = sfumato.Ledger(tmp_path / "ledger")
-    asked = quick(epsilon=2.0, ledger=str(book.path))
+    asked = quick(epsilon=2.0, ledger=book.place)
     assert len(cross_val_score(asked, X, y, cv=2)) == 2
     (account,) = book.accounts("visits")
     assert (account.releases, account.spent) == (2, 2 * Budget(2.0, 1e-6).units)

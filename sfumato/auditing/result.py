@@ -10,6 +10,7 @@ from sfumato.auditing.chart import audit_chart
 from sfumato.auditing.faults import Fault
 from sfumato.auditing.findings import Finding, NotRun
 from sfumato.trusted.adjacency import Adjacency
+from sfumato.trusted.schema.display import BOX
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,8 @@ class AuditResult:
         return f"<AuditResult of {self.dataset} at epsilon {self.epsilon:g}: {self.verdict.split('.')[0]}>"
 
     def _repr_html_(self) -> str:
-        return Markup("<p>{}</p>{}{}").format(self.verdict, self.picture, self.fault_picture)
+        page = Markup('<div style="{}"><p>{}</p>{}{}</div>')
+        return page.format(BOX, self.verdict, self.picture, self.fault_picture)
 
     @property
     def picture(self) -> Markup:
