@@ -1,6 +1,7 @@
 """What is under audit: a schema, a budget, an adjacency and a mechanism, driven as a custodian would drive them."""
 
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ import pyarrow as pa
 from sfumato import api
 from sfumato.artefact.release import Release
 from sfumato.auditing.invention import middle_row, with_persons
+from sfumato.errors import ReleaseWarning
 from sfumato.fitting.completion.plan import delta_of_lists
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.curator import Curator
@@ -75,16 +77,18 @@ class Setting:
 
     def release(self, rows: pa.Table, ledger: LedgerLike = None) -> Release:
         """A whole release of the rows, by the function that custodians call."""
-        return api.release(
-            rows,
-            self.schema,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            mechanism=self.mechanism,
-            adjacency=self.adjacency,
-            ledger=ledger,
-            types="declared",
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ReleaseWarning)  # invented tables are small
+            return api.release(
+                rows,
+                self.schema,
+                epsilon=self.epsilon,
+                delta=self.delta,
+                mechanism=self.mechanism,
+                adjacency=self.adjacency,
+                ledger=ledger,
+                types="declared",
+            )
 
     @contextmanager
     def open(self, schema: Schema, *tables: pa.Table) -> Iterator[tuple[Source, ...]]:
