@@ -1,0 +1,52 @@
+"""Real tables that no forecast was built on: spoken letters and digits, of each twenty columns drawn by a seed.
+
+Files of pictures and sounds are no typical tables; they are what is at hand that had no part in `FILES`. The tables
+that come with scikit-learn have fewer than 2,000 rows and are no test of laws for 3,000 to 20,000.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from experiments.tasks import Task, data_folder, task_of
+
+_COLUMNS = 20
+_STATE = 5
+
+
+def _choose(frame: pd.DataFrame, label: str, bounds: tuple[float, float], name: str, number: bool) -> Task:
+    """Twenty columns and the label; the target is the label or the first of the columns."""
+    varied = [column for column in frame if column != label and frame[column].nunique() > 50]
+    chosen = [str(column) for column in np.random.default_rng(_STATE).choice(varied, _COLUMNS, replace=False)]
+    return task_of(name, frame[[*chosen, label]], chosen[0] if number else label, dict.fromkeys(chosen, bounds))
+
+
+def _letters(name: str, number: bool) -> Task:
+    rows = pd.read_parquet(data_folder() / "isolet.parquet").drop(columns=["group", "split"])
+    return _choose(rows, "letter", (-1.0, 1.0), name, number)
+
+
+def _digits(file: str, bounds: tuple[float, float]) -> Callable[[str, bool], Task]:
+    def make(name: str, number: bool) -> Task:
+        with np.load(data_folder() / f"{file}.npz") as parts:
+            pixels, digits = parts["x_train"].reshape(len(parts["y_train"]), -1).astype(float), parts["y_train"]
+        rows = pd.DataFrame(pixels, columns=[f"p{place}" for place in range(pixels.shape[1])])
+        return _choose(rows.assign(digit=digits.astype(int)), "digit", bounds, name, number)
+
+    return make
+
+
+_FILES = {
+    "isolet": _letters,
+    "usps": _digits("usps", (-1.0, 1.0)),
+    "mnist": _digits("mnist", (0.0, 255.0)),
+}
+
+
+def _task(file: str, number: bool) -> tuple[str, Callable[[], Task]]:
+    name = f"{file}, {'a column' if number else 'the class'}"
+    return name, lambda: _FILES[file](name, number)
+
+
+FRESH_REAL: dict[str, Callable[[], Task]] = dict(_task(file, number) for file in _FILES for number in (False, True))
