@@ -12,6 +12,7 @@ and for made tables apart, and the outer end of the two is taken, so that the in
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -146,11 +147,9 @@ def _line(items: Sequence[Item], measure: Measure) -> tuple[float, float]:
 
 def _weights(items: Sequence[Item]) -> FloatArray:
     """Half for real files and half for made ones, the same for each file and for each of its releases."""
-    files = [file_of(item["task"]) for item in items]
-    kinds = [{file for file, item in zip(files, items, strict=True) if _is_real(item) is real} for real in (False, True)]
-    return np.array(
-        [1 / (len(kinds[_is_real(item)]) * files.count(file)) for file, item in zip(files, items, strict=True)]
-    )
+    releases = Counter(file_of(item["task"]) for item in items)
+    files = Counter(_is_real(item) for item in {file_of(item["task"]): item for item in items}.values())
+    return np.array([1 / (files[_is_real(item)] * releases[file_of(item["task"])]) for item in items])
 
 
 def _logs(items: Sequence[Item], measure: Measure) -> tuple[FloatArray, FloatArray]:

@@ -194,7 +194,8 @@ def _grow(scores: FloatArray, levels: int, rng: Generator) -> FloatArray:
 def _parity(scores: FloatArray, rng: Generator) -> FloatArray:
     chosen = _pick(scores, 2, 3, rng)
     signs: FloatArray = np.where(chosen > np.quantile(chosen, 0.45, axis=0), 1.0, -1.0)
-    return signs.prod(axis=1)
+    product: FloatArray = signs.prod(axis=1)
+    return product
 
 
 LAWS: dict[str, Callable[[FloatArray, Generator], FloatArray]] = {

@@ -18,7 +18,12 @@ _TITLES = {
     "AREA_LAW": "predictor, loss of area under the curve",
     "NUMBER_LAW": "predictor, loss of R squared",
 }
-_COLOURS = {"fresh, made": svg.ATOM, "fresh, real": "#3f7d7a", "building, real": "#d9c9b2", "building, made": "#c9d3d9"}
+_COLOURS = {
+    "fresh, made": svg.ATOM,
+    "fresh, small": "#3f7d7a",
+    "building, real": "#d9c9b2",
+    "building, made": "#c9d3d9",
+}
 _WIDTH, _HEIGHT, _HEAD = 380.0, 300.0, 26.0
 
 
@@ -34,7 +39,9 @@ def draw_forecasts(found: Mapping[str, tuple[Measure, Sequence[Forecast]]], file
     for line, (words, fill) in enumerate(_COLOURS.items()):
         marks.append(svg.dot(across, down + 22 * line, 4, fill))
         marks.append(svg.text(across + 12, down + 4 + 22 * line, words, "start", 13))
-    marks.append(svg.text(across - 4, down + 22 * len(_COLOURS) + 10, "band: the 80 % interval of the plan", "start", 13))
+    marks.append(
+        svg.text(across - 4, down + 22 * len(_COLOURS) + 10, "band: the 80 % interval of the plan", "start", 13)
+    )
     marks.append(svg.text(16, 18, "What a plan forecasts, and what a release then was", "start", 15))
     whole = svg.picture(3 * _WIDTH, _HEAD + 2 * _HEIGHT, marks, "Forecast against truth")
     file.write_text(str(whole) + "\n", encoding="utf-8")

@@ -65,11 +65,11 @@ class PowerLaw:
 
 
 # Fitted by papers/experiments/forecasts.py to its building tables alone.
-COLUMN_LAW = PowerLaw(-0.844, 0.937, 0.586, 2.009)
-PAIR_LAW = PowerLaw(-0.577, 0.639, 0.525, 1.934)  # from the first figure of single columns
-MEAN_LAW = PowerLaw(-1.142, 0.997, 0.089, 2.652)
-AREA_LAW = PowerLaw(-2.024, 0.358, 0.148, 5.126)  # of the loss in area under the ROC curve
-NUMBER_LAW = PowerLaw(-0.299, 0.333, 0.089, 3.54)  # of the loss in R squared, where the target is a number
+COLUMN_LAW = PowerLaw(-0.919, 0.954, 0.204, 2.465)
+PAIR_LAW = PowerLaw(-0.658, 0.659, 0.156, 2.132)  # from the first figure of single columns
+MEAN_LAW = PowerLaw(-1.253, 0.981, 0.343, 2.206)
+AREA_LAW = PowerLaw(-1.955, 0.364, 0.151, 4.709)  # of the loss in area under the ROC curve
+NUMBER_LAW = PowerLaw(-0.132, 0.415, 0.101, 3.496)  # of the loss in R squared, where the target is a number
 
 
 # Where Gaussians are fitted to sums: what was found on a few development tables, see docs/planning.md.

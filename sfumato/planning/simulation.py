@@ -64,11 +64,11 @@ def simulate(request: Request, like: Any, repetitions: int, progress: Callable[[
     found = []
     for number in range(repetitions):
         progress(f"simulating release {number + 1} of {repetitions}")
-        found.append(_rehearse(request, proxy, number))
+        found.append(rehearse(request, proxy, number))
     return Simulation(proxy.name, repetitions, _quality(request, found))
 
 
-def _rehearse(request: Request, proxy: Proxy, seed: int) -> Measures:
+def rehearse(request: Request, proxy: Proxy, seed: int) -> Measures:
     """One release of as many records as are planned, compared with these and with others that it never saw."""
     rng = np.random.default_rng(seed)
     records, others = proxy.draw(request.rows, rng)
@@ -123,11 +123,11 @@ def _quality(request: Request, found: list[Measures]) -> Quality:
         pair_error=means["pair_error"],
         prediction_gap=means["prediction_gap"],
         mean_error=means["mean_error"],
-        intervals={name: _interval(values) for name, values in parts.items() if len(values) > 1},
+        intervals={name: predict_interval(values) for name, values in parts.items() if len(values) > 1},
     )
 
 
-def _interval(values: list[float]) -> tuple[float, float]:
+def predict_interval(values: list[float]) -> tuple[float, float]:
     """What holds the next value four times out of five, if they are about normal."""
     degrees = len(values) - 1
     quantile = _NINE_TENTHS[degrees - 1] if degrees <= len(_NINE_TENTHS) else _NORMAL
