@@ -21,7 +21,7 @@ import pyarrow as pa
 from experiments.forecasts_made import draw_table, name_of
 from sfumato.planning.proxies import SampleProxy, open_proxy
 from sfumato.planning.request import check_request
-from sfumato.planning.simulation import predict_interval, rehearse
+from sfumato.planning.simulation import CHANCES, predict_interval, rehearse
 
 RESULTS = Path(__file__).with_suffix(".json")
 SETS = {"building": range(2_000, 2_010), "fresh": range(3_000, 3_012)}
@@ -68,7 +68,7 @@ def coverage(results: Sequence[dict[str, Any]], measure: str, repetitions: int) 
     for item in results:
         values = [one[measure] for one in item["simulated"][:repetitions]]
         if None not in values and item["truth"][measure] is not None:
-            low, high = predict_interval(values)
+            low, high = predict_interval(values, CHANCES.get(measure, 0.0))
             known += 1
             held += low <= item["truth"][measure] <= high
     return held, known
