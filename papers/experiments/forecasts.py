@@ -174,11 +174,11 @@ def show(results: list[dict[str, Any]]) -> None:
         points = forecasts(results, measure, measure.law)
         found[name] = (measure, points)
         print(f"{name}: fitted {fit_law(results, measure)}\n    in the library {measure.law}")
+        left_out = leave_out(results, measure)
         for words, tasks in SETS.items():
             print(f"    {words}: {_words(*coverage(points, tasks))}")
-        left_out = leave_out(results, measure)
-        for words in ("building, real", "building, made"):
-            print(f"    {words}, each file left out: {_words(*coverage(left_out, SETS[words]))}")
+            if set(tasks) <= set(measure.building):
+                print(f"        its law is fitted to these; each file left out: {_words(*coverage(left_out, tasks))}")
     for words, tasks in SETS.items():
         groups = np.array([item["groups"] for item in results if item["task"] in tasks]).reshape(-1, 2).sum(axis=0)
         print(f"groups of the smallest size, {words}: {groups[1]} of {groups[0]} wrong by half")

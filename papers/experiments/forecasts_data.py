@@ -11,6 +11,10 @@ loss of area under the ROC curve was forecast too low where many columns togethe
 anew to all of these and to 35 made tables of random laws, and tried on 35 others and on columns of sounds and pictures:
 made tables lay inside, pixels came out three to five times better than forecast. So none of these is held out any
 longer: all of them are `BUILDING`.
+
+35 new tables of random laws were released after that. Losses of R squared alone held less often than promised, 6 of 8:
+for these that set counts as building too (`BUILDING_NUMBERS`), and tables with a number for their target, drawn for
+this alone, are the fresh ones.
 """
 
 from collections.abc import Callable, Sequence
@@ -174,15 +178,22 @@ MADE: dict[str, Callable[[], Task]] = {
 
 ROWS, EPSILONS = (3_000, 20_000), (0.3, 1.0, 3.0)
 _RANDOM, _FRESH_RANDOM = (*range(35), *range(1_000, 1_035)), range(4_000, 4_035)
+# Those of 5,000 to 5,099 that have a number for their target.
+_FRESH_NUMBERS = (
+    *(5_005, 5_008, 5_010, 5_030, 5_031, 5_041, 5_042, 5_043, 5_047, 5_048, 5_049, 5_050, 5_052),
+    *(5_057, 5_061, 5_062, 5_063, 5_064, 5_065, 5_066, 5_068, 5_071, 5_072, 5_079, 5_090, 5_099),
+)
 
 SETS: dict[str, tuple[str, ...]] = {
     "building, real": tuple(TABLES),
     "building, made": (*MADE, *map(name_of, _RANDOM)),
     "fresh, made": tuple(map(name_of, _FRESH_RANDOM)),
+    "fresh, numbers": tuple(map(name_of, _FRESH_NUMBERS)),
     "fresh, small": tuple(SMALL),
 }
 BUILDING = (*SETS["building, real"], *SETS["building, made"])
-FRESH = (*SETS["fresh, made"], *SETS["fresh, small"])
+BUILDING_NUMBERS = (*BUILDING, *SETS["fresh, made"])
+FRESH = (*SETS["fresh, made"], *SETS["fresh, numbers"], *SETS["fresh, small"])
 
 
 def open_task(name: str) -> Task:

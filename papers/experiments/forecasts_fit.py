@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.forecasts_data import BUILDING, TABLES, file_of, open_task
+from experiments.forecasts_data import BUILDING, BUILDING_NUMBERS, TABLES, file_of, open_task
 from sfumato.artefact.quality import (
     AREA_LAW,
     COLUMN_LAW,
@@ -41,6 +41,7 @@ class Measure(NamedTuple):
     """What is forecast: the law that the library has, the first figure that it starts from, and the worst there is.
 
     What is below `least` counts as `least`: on a few thousand test rows chance alone moves a score by as much.
+    `building` are the tables that the law is fitted to.
     """
 
     law: PowerLaw
@@ -48,6 +49,7 @@ class Measure(NamedTuple):
     first: str
     most: float
     least: float = 1e-6
+    building: tuple[str, ...] = BUILDING
 
     def truth(self, item: Item) -> float:
         return float(min(self.most, max(self.least, item[self.result])))
@@ -58,7 +60,7 @@ MEASURES = {
     "PAIR_LAW": Measure(PAIR_LAW, "pair", "column", 1.0),
     "MEAN_LAW": Measure(MEAN_LAW, "mean", "mean", 1.0),
     "AREA_LAW": Measure(AREA_LAW, "area", "prediction", 0.5, 0.005),
-    "NUMBER_LAW": Measure(NUMBER_LAW, "number", "prediction", 1.0, 0.005),
+    "NUMBER_LAW": Measure(NUMBER_LAW, "number", "prediction", 1.0, 0.005, BUILDING_NUMBERS),
 }
 
 
@@ -93,7 +95,7 @@ def add_first_figures(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def fit_law(results: Sequence[Item], measure: Measure) -> PowerLaw:
     """From the building tables alone."""
-    known = [item for item in results if item["task"] in BUILDING and item.get(measure.result) is not None]
+    known = _known(results, measure)
     constant, power = _line(known, measure)
     found = [_ends(*errors) for errors in _errors_by_kind(known, measure) if errors]
     low, high = min(one[0] for one in found), max(one[1] for one in found)
@@ -102,13 +104,17 @@ def fit_law(results: Sequence[Item], measure: Measure) -> PowerLaw:
 
 def leave_out(results: Sequence[Item], measure: Measure) -> list[Forecast]:
     """Every release of a building table, forecast by the law that is fitted without its file."""
-    known = [item for item in results if item["task"] in BUILDING and item.get(measure.result) is not None]
-    found = []
+    known, found = _known(results, measure), []
     for file in sorted({file_of(item["task"]) for item in known}):
         own = [item for item in known if file_of(item["task"]) == file]
         law = fit_law([item for item in known if file_of(item["task"]) != file], measure)
         found += forecasts(own, measure, law)
     return found
+
+
+def _known(results: Sequence[Item], measure: Measure) -> list[Item]:
+    """The releases that a law is fitted to."""
+    return [item for item in results if item["task"] in measure.building and item.get(measure.result) is not None]
 
 
 def _is_real(item: Item) -> bool:
