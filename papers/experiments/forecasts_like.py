@@ -4,7 +4,9 @@ Of a made table (`experiments.forecasts_made`) 4,000 rows are the public sample 
 private table, and others again are for tests. The plan simulates five releases of the sample; then the private table is
 released itself, and measured in the same way. The interval should hold four times out of five.
 
-`building` are the tables that the interval was made for, `fresh` those that had no part in it.
+`building` are the tables that the interval was made for. Of ten, 3 of 10 intervals for two columns held at first: room
+was made for what makes a table differ from a sample, a quarter of the error. Of twelve that were fresh then 12, 11 and
+11 held, and of a predictor's loss 9: for this the quarter became a half. `fresh` are tables released after that.
 """
 
 import argparse
@@ -21,10 +23,10 @@ import pyarrow as pa
 from experiments.forecasts_made import draw_table, name_of
 from sfumato.planning.proxies import SampleProxy, open_proxy
 from sfumato.planning.request import check_request
-from sfumato.planning.simulation import CHANCES, predict_interval, rehearse
+from sfumato.planning.simulation import predict_interval, rehearse
 
 RESULTS = Path(__file__).with_suffix(".json")
-SETS = {"building": range(2_000, 2_010), "fresh": range(3_000, 3_012)}
+SETS = {"building": (*range(2_000, 2_010), *range(3_000, 3_012)), "fresh": tuple(range(6_000, 6_008))}
 REPETITIONS, PUBLIC, DELTA = 5, 4_000, 1e-6
 MEASURES = ("column_error", "pair_error", "mean_error", "prediction_gap")
 
@@ -68,7 +70,7 @@ def coverage(results: Sequence[dict[str, Any]], measure: str, repetitions: int) 
     for item in results:
         values = [one[measure] for one in item["simulated"][:repetitions]]
         if None not in values and item["truth"][measure] is not None:
-            low, high = predict_interval(values, CHANCES.get(measure, 0.0))
+            low, high = predict_interval(measure, values)
             known += 1
             held += low <= item["truth"][measure] <= high
     return held, known

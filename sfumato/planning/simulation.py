@@ -30,8 +30,8 @@ from sfumato.trusted.session import check_terms, open_session
 
 _NINE_TENTHS = (3.078, 1.886, 1.638, 1.533, 1.476, 1.440, 1.415, 1.397, 1.383)  # Student's t with 1, 2 ... degrees
 _NORMAL = 1.282
-_UNLIKE = 0.25  # how far a table is from a sample of the same law, as a share of an error: see docs/planning.md
-CHANCES = {"prediction_gap": 0.01}  # by which chance moves a score on some thousand test records
+_UNLIKE, _UNLIKE_GAP = 0.25, 0.5  # how far a table is from a sample of the same law, as a share of an error
+_CHANCE = 0.01  # by which chance moves a score on some thousand test records
 _MOST_DRAWN = 200_000  # synthetic rows by which a release is compared
 MOST_REPETITIONS = 100
 
@@ -125,31 +125,31 @@ def _quality(request: Request, found: list[Measures]) -> Quality:
         pair_error=means["pair_error"],
         prediction_gap=means["prediction_gap"],
         mean_error=means["mean_error"],
-        intervals={
-            name: predict_interval(values, CHANCES.get(name, 0.0)) for name, values in parts.items() if len(values) > 1
-        },
+        intervals={name: predict_interval(name, values) for name, values in parts.items() if len(values) > 1},
     )
 
 
-def predict_interval(values: Sequence[float], chance: float = 0.0) -> tuple[float, float]:
+def predict_interval(measure: str, values: Sequence[float]) -> tuple[float, float]:
     """What holds the truth of a table like the stand-in, four times out of five.
 
-    values   an error in each of the simulated releases, two or more
-    chance   by which the truth may be off itself, where it is a score on some test records
+    measure   the name of an error in `Quality`
+    values    that error in each of the simulated releases, two or more
 
     Releases of the stand-in differ by their noise: the next one would lie within t s sqrt(1 + 1/n) of their mean. The
-    table also differs from its stand-in, by a quarter of the mean: see docs/planning.md. These are independent, so
-    their squares add up.
+    table also differs from its stand-in, by a quarter of the mean; what a predictor loses, by half of it and by chance
+    on the test records. These are independent, so their squares add up. docs/planning.md says how often that holds.
 
     Returns both ends, neither below 0 nor above 1.
 
     Example
-        >>> low, high = predict_interval([0.10, 0.12, 0.11])
+        >>> low, high = predict_interval("column_error", [0.10, 0.12, 0.11])
         >>> (round(low, 3), round(high, 3))
         (0.075, 0.145)
     """
     degrees = len(values) - 1
     quantile = _NINE_TENTHS[degrees - 1] if degrees <= len(_NINE_TENTHS) else _NORMAL
     middle, spread = float(np.mean(values)), float(np.std(values, ddof=1))
-    width = math.hypot(quantile * spread * math.sqrt(1 + 1 / len(values)), _UNLIKE * middle, chance)
+    next_one = quantile * spread * math.sqrt(1 + 1 / len(values))
+    unlike = (_UNLIKE_GAP * middle, _CHANCE) if measure == "prediction_gap" else (_UNLIKE * middle,)
+    width = math.hypot(next_one, *unlike)
     return max(0.0, middle - width), min(1.0, middle + width)

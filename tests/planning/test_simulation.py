@@ -55,15 +55,15 @@ def test_intervals_hold_the_truth_four_times_out_of_five(repetitions, noise):
     for _ in range(times):
         values = 0.1 * (1 + noise * rng.standard_normal(repetitions))
         truth = 0.1 * (1 + noise * rng.standard_normal()) * (1 + 0.25 / 1.282 * rng.standard_normal())
-        low, high = predict_interval(values)
+        low, high = predict_interval("pair_error", values)
         held += low <= truth <= high
     assert 0.78 < held / times < 0.95
 
 
 def test_releases_that_agree_leave_an_interval_all_the_same():
-    assert predict_interval([0.0, 0.0, 0.0], chance=0.01) == (0.0, 0.01)
-    assert predict_interval([0.2, 0.2]) == pytest.approx((0.15, 0.25))
-    assert predict_interval([0.0, 1.0]) == (0.0, 1.0)
+    assert predict_interval("prediction_gap", [0.0, 0.0, 0.0]) == (0.0, 0.01)
+    assert predict_interval("column_error", [0.2, 0.2]) == pytest.approx((0.15, 0.25))
+    assert predict_interval("mean_error", [0.0, 1.0]) == (0.0, 1.0)
 
 
 def test_a_sample_that_is_large_enough_gives_no_record_twice():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from experiments.forecasts import apart, crossed
 from experiments.forecasts_data import BUILDING, FILES, FRESH, SETS, TABLES, file_of, open_task, releases_of
-from experiments.forecasts_fit import BEYOND, Forecast, Measure, coverage, fit_law, forecasts, leave_out
+from experiments.forecasts_fit import BEYOND, MEASURES, Forecast, Measure, coverage, fit_law, forecasts, leave_out
 from experiments.forecasts_like import SETS as LIKE_SETS
 from experiments.forecasts_like import coverage as coverage_of_simulations
 from experiments.forecasts_made import LAWS, TARGET, draw_table, name_of, number_of
@@ -37,6 +37,14 @@ def test_no_table_is_in_two_sets_and_every_file_is_in_one():
     simulated = {name_of(number) for numbers in LIKE_SETS.values() for number in numbers}
     assert len(simulated) == sum(map(len, LIKE_SETS.values()))
     assert not simulated & set(names)
+
+
+def test_a_law_is_tried_on_tables_that_it_was_not_fitted_to():
+    for name, measure in MEASURES.items():
+        tried = SETS["fresh, numbers" if name == "NUMBER_LAW" else "fresh, made"]
+        assert not set(tried) & set(measure.building)
+    first = open_task(SETS["fresh, numbers"][0]).schema
+    assert first[TARGET].type == "number"
 
 
 def test_a_law_without_spread_is_found_and_has_a_narrow_interval():
