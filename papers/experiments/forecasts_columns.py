@@ -16,8 +16,8 @@ _STATE = 5
 
 def _choose(frame: pd.DataFrame, label: str, bounds: tuple[float, float], name: str, number: bool) -> Task:
     """Twenty columns and the label; the target is the label or the first of the columns."""
-    varied = [column for column in frame if column != label and frame[column].nunique() > 50]
-    chosen = [str(column) for column in np.random.default_rng(_STATE).choice(varied, _COLUMNS, replace=False)]
+    varied = [name for name in map(str, frame.columns) if name != label and frame[name].nunique() > 50]
+    chosen = [str(name) for name in np.random.default_rng(_STATE).choice(varied, _COLUMNS, replace=False)]
     return task_of(name, frame[[*chosen, label]], chosen[0] if number else label, dict.fromkeys(chosen, bounds))
 
 

@@ -26,7 +26,7 @@ from sfumato.planning.request import check_request
 from sfumato.planning.simulation import predict_interval, rehearse
 
 RESULTS = Path(__file__).with_suffix(".json")
-SETS = {"building": (*range(2_000, 2_010), *range(3_000, 3_012)), "fresh": tuple(range(6_000, 6_008))}
+SETS = {"building": (*range(2_000, 2_010), *range(3_000, 3_012)), "fresh": tuple(range(6_000, 6_006))}
 REPETITIONS, PUBLIC, DELTA = 5, 4_000, 1e-6
 MEASURES = ("column_error", "pair_error", "mean_error", "prediction_gap")
 

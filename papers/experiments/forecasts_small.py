@@ -18,22 +18,26 @@ def _read(load: Callable[..., Any]) -> pd.DataFrame:
     return frame.rename(columns=str)
 
 
+def _features(rows: pd.DataFrame) -> list[str]:
+    return [name for name in map(str, rows.columns) if name != "target"]
+
+
 def small_digits() -> Task:
     """64 pixels of 0 to 16, each the sum of a block."""
     rows = _read(datasets.load_digits)
-    return task_of("small digits", rows, "target", {name: (0, 16) for name in rows if name != "target"})
+    return task_of("small digits", rows, "target", {name: (0, 16) for name in _features(rows)})
 
 
 def breast_cancer() -> Task:
     rows = _read(datasets.load_breast_cancer)
-    tops = {name: float(f"{2 * rows[name].max():.1g}") for name in rows if name != "target"}
+    tops = {name: float(f"{2 * rows[name].max():.1g}") for name in _features(rows)}
     return task_of("breast cancer", rows, "target", {name: (0.0, top) for name, top in tops.items()})
 
 
 def diabetes() -> Task:
     """Progression after a year; the columns have the mean 0 and the length 1."""
     rows = _read(datasets.load_diabetes)
-    bounds = {name: (-0.25, 0.25) for name in rows if name not in ("sex", "target")}
+    bounds = {name: (-0.25, 0.25) for name in _features(rows) if name != "sex"}
     rows = rows.assign(sex=np.where(rows["sex"] > 0, "a", "b"))
     return task_of("diabetes of scikit-learn", rows, "target", bounds | {"target": (0.0, 400.0)})
 
