@@ -25,7 +25,7 @@ def _features(rows: pd.DataFrame) -> list[str]:
 def small_digits() -> Task:
     """64 pixels of 0 to 16, each the sum of a block."""
     rows = _read(datasets.load_digits)
-    return task_of("small digits", rows, "target", {name: (0, 16) for name in _features(rows)})
+    return task_of("small digits", rows, "target", dict.fromkeys(_features(rows), (0, 16)))
 
 
 def breast_cancer() -> Task:
