@@ -1,7 +1,8 @@
-"""How well a plan forecasts a release: `python -m experiments.forecasts [--only TASK ...] [--show]`.
+"""How well a plan forecasts a release: `python -m experiments.forecasts [--sets SET ...] [--show]`.
 
-Every table of `experiments.forecasts_data` is released by `tables` with 3,000 and 20,000 rows at epsilon 0.3, 1 and 3,
-delta 1e-6, add-remove, with noise from a seed. Each release is compared with the rows that it was made from:
+The tables of `experiments.forecasts_data` are released by `tables`, real ones with 3,000 and 20,000 rows at epsilon
+0.3, 1 and 3, made ones and fresh ones once or a few times, with delta 1e-6, add-remove and noise from a seed. Each
+release is compared with the rows that it was made from:
 
 column    total variation of a column, mean over the columns: listed values as they are, numbers cut at the deciles
 pair      the same of two columns, mean over all pairs
@@ -13,7 +14,7 @@ groups    listed values that as many records hold as the smallest group that sur
           there are, and of how many the count is wrong by half or more
 
 A plan forecasts these from schema, budget and rows alone. `--show` fits the laws of `sfumato.artefact.quality` to the
-development tables, see `experiments.forecasts_fit`, prints how often the intervals of the library hold, and draws them.
+building tables, see `experiments.forecasts_fit`, prints how often the intervals of the library hold, and draws them.
 
 The data is read from $SFUMATO_DATA.
 """
@@ -23,15 +24,15 @@ import itertools
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import sfumato
-from experiments.forecasts_data import DEVELOPMENT, FRESH, HELD_OUT, TABLES, split_rows
-from experiments.forecasts_fit import MEASURES, add_first_figures, coverage, fit_law, forecasts
+from experiments.forecasts_data import SETS, open_task, releases_of, split_rows
+from experiments.forecasts_fit import MEASURES, add_first_figures, coverage, fit_law, forecasts, leave_out
 from experiments.forecasts_picture import draw_forecasts
 from experiments.tasks import Task
 from sfumato.artefact.quality import expected_quality
@@ -43,7 +44,7 @@ from sfumato.trusted.schema.bounds import span_of
 
 RESULTS = Path(__file__).with_suffix(".json")
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "forecasts.svg"
-ROWS, EPSILONS, DELTA = (3_000, 20_000), (0.3, 1.0, 3.0), 1e-6
+DELTA = 1e-6
 DRAWN = 200_000
 LEAST_GAP = 0.001
 FEWEST = 50  # records of a class
@@ -51,7 +52,7 @@ FEWEST = 50  # records of a class
 Values = Mapping[str, FloatArray]
 
 
-def measure(task: Task, rows: int) -> Iterator[dict[str, Any]]:
+def measure(task: Task, rows: int, epsilons: Sequence[float]) -> Iterator[dict[str, Any]]:
     """One split and one release for each epsilon."""
     train, test = split_rows(task, rows, seed=rows)
     real, held_out = (read_all(part, task.schema) for part in (train, test))
@@ -59,7 +60,7 @@ def measure(task: Task, rows: int) -> Iterator[dict[str, Any]]:
     targeted = task.schema.target is not None
     reached = learn(task, values, truth) if targeted else None
     enough = targeted and fewest_of_a_class(task, values) >= FEWEST
-    for epsilon in EPSILONS:
+    for epsilon in epsilons:
         begin = time.process_time()
         release = sfumato.release(
             train, task.schema, epsilon=epsilon, delta=DELTA, ledger=None, types="declared", seed=rows
@@ -167,34 +168,37 @@ def groups_wrong(release: sfumato.Release, real: Values, drawn: Values) -> list[
 
 
 def show(results: list[dict[str, Any]]) -> None:
-    """The laws that the development tables ask for, and how often those of the library hold; a picture of both."""
+    """The laws that the building tables ask for, and how often those of the library hold; a picture of both."""
     found = {}
     for name, measure in MEASURES.items():
         points = forecasts(results, measure, measure.law)
         found[name] = (measure, points)
         print(f"{name}: fitted {fit_law(results, measure)}\n    in the library {measure.law}")
-        for tasks, words in ((DEVELOPMENT, "development"), (HELD_OUT, "held out"), (tuple(FRESH), "fresh")):
-            held, known = coverage(points, tasks)
-            print(f"    {words}: {held} of {known} hold")
-    for tasks, words in ((DEVELOPMENT, "development"), (HELD_OUT, "held out")):
-        groups = np.array([item["groups"] for item in results if item["task"] in tasks]).sum(axis=0)
+        left_out = leave_out(results, measure)
+        for words, tasks in SETS.items():
+            print(f"    {words}: {_words(*coverage(points, tasks))}")
+            if set(tasks) <= set(measure.building):
+                print(f"        its law is fitted to these; each file left out: {_words(*coverage(left_out, tasks))}")
+    for words, tasks in SETS.items():
+        groups = np.array([item["groups"] for item in results if item["task"] in tasks]).reshape(-1, 2).sum(axis=0)
         print(f"groups of the smallest size, {words}: {groups[1]} of {groups[0]} wrong by half")
     draw_forecasts(found, PICTURE)
 
 
+def _words(held: int, known: int) -> str:
+    return f"{held} of {known} hold"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--only", nargs="*", choices=[*TABLES, *FRESH], help="some tables; the results of others are kept"
-    )
+    parser.add_argument("--sets", nargs="*", choices=list(SETS), help="some sets; the results of others are kept")
     parser.add_argument("--show", action="store_true", help="release nothing: laws, coverage and picture")
     asked = parser.parse_args()
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    for name in () if asked.show else asked.only or (*DEVELOPMENT, *HELD_OUT, *FRESH):
-        task = {**TABLES, **FRESH}[name]()
+    for name in () if asked.show else [task for words in asked.sets or SETS for task in SETS[words]]:
         results = [item for item in results if item["task"] != name]
-        for rows in ROWS if name in TABLES else ROWS[:1]:
-            for found in measure(task, rows):
+        for rows, epsilons in releases_of(name):
+            for found in measure(open_task(name), rows, epsilons):
                 results.append(found)
                 print(json.dumps(found), flush=True)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from experiments.forecasts_data import DEVELOPMENT, HELD_OUT
+from experiments.forecasts_data import TABLES
 from experiments.forecasts_fit import Forecast, Measure
+from experiments.forecasts_small import SMALL
 from experiments.pictures import PAPER, STYLE
 from sfumato.charts import svg
 from sfumato.charts.axes import Axes, Axis
@@ -18,13 +19,18 @@ _TITLES = {
     "AREA_LAW": "predictor, loss of area under the curve",
     "NUMBER_LAW": "predictor, loss of R squared",
 }
-_COLOURS = {"held-out tables": svg.ATOM, "fresh, made tables": "#3f7d7a", "development tables": "#d9c9b2"}
+_COLOURS = {
+    "fresh, made": svg.ATOM,
+    "fresh, small": "#3f7d7a",
+    "building, real": "#d9c9b2",
+    "building, made": "#c9d3d9",
+}
 _WIDTH, _HEIGHT, _HEAD = 380.0, 300.0, 26.0
 
 
 def draw_forecasts(found: Mapping[str, tuple[Measure, Sequence[Forecast]]], file: Path) -> None:
-    """A panel for each measure: held-out releases dark, those of development tables faint, the interval as a band."""
-    panels = [_panel(name, law.law.low, law.law.high, law.most, points) for name, (law, points) in found.items()]
+    """A panel for each measure: fresh releases dark, those of building tables faint, the interval as a band."""
+    panels = [_panel(name, measure, points) for name, (measure, points) in found.items()]
     marks = [Markup(f'<rect width="100%" height="100%" fill="{PAPER}"/>'), STYLE]
     for number, panel in enumerate(panels):
         across, down = _WIDTH * (number % 3), _HEAD + _HEIGHT * (number // 3)
@@ -34,13 +40,16 @@ def draw_forecasts(found: Mapping[str, tuple[Measure, Sequence[Forecast]]], file
     for line, (words, fill) in enumerate(_COLOURS.items()):
         marks.append(svg.dot(across, down + 22 * line, 4, fill))
         marks.append(svg.text(across + 12, down + 4 + 22 * line, words, "start", 13))
-    marks.append(svg.text(across - 4, down + 76, "band: the 80 % interval of the plan", "start", 13))
+    marks.append(
+        svg.text(across - 4, down + 22 * len(_COLOURS) + 10, "band: the 80 % interval of the plan", "start", 13)
+    )
     marks.append(svg.text(16, 18, "What a plan forecasts, and what a release then was", "start", 15))
     whole = svg.picture(3 * _WIDTH, _HEAD + 2 * _HEIGHT, marks, "Forecast against truth")
     file.write_text(str(whole) + "\n", encoding="utf-8")
 
 
-def _panel(name: str, low: float, high: float, most: float, points: Sequence[Forecast]) -> Markup:
+def _panel(name: str, measure: Measure, points: Sequence[Forecast]) -> Markup:
+    low, high, most = measure.law.low, measure.law.high, measure.most
     forecast, truth = [one.middle for one in points], [one.truth for one in points]
     ends = (min(forecast) / 1.3, max(forecast) * 1.3)
     axes = Axes(
@@ -53,14 +62,13 @@ def _panel(name: str, low: float, high: float, most: float, points: Sequence[For
     steps = [ends[0] * (ends[1] / ends[0]) ** (k / 40) for k in range(41)]
     axes.band([(x, low * x) for x in steps], [(x, min(most, high * x)) for x in steps], svg.BAR)
     axes.line([(x, x) for x in steps], svg.FAINT, 1.0, "4 3")
-    for one in sorted(points, key=lambda one: one.item["task"] not in DEVELOPMENT):
+    for one in sorted(points, key=lambda one: one.item["task"] not in measure.building):
         hint = f"{one.item['task']}, {one.item['rows']} rows, epsilon {one.item['epsilon']:g}"
-        axes.dot(one.middle, one.truth, _COLOURS[_kind(one.item["task"])], hint, 3.2)
+        axes.dot(one.middle, one.truth, _COLOURS[_kind(one.item["task"], measure)], hint, 3.2)
     axes.words(ends[0] * 1.15, axes.y.high / 1.5, _TITLES[name])
     return axes.picture()
 
 
-def _kind(task: str) -> str:
-    if task in DEVELOPMENT:
-        return "development tables"
-    return "held-out tables" if task in HELD_OUT else "fresh, made tables"
+def _kind(task: str, measure: Measure) -> str:
+    use = "building" if task in measure.building else "fresh"
+    return f"{use}, {'small' if task in SMALL else 'real' if task in TABLES else 'made'}"

@@ -84,7 +84,7 @@ def _mean_error(real: CodeArray, drawn: CodeArray, codes: Codes) -> float:
 
 
 def _prediction_gap(schema: Schema, model: Model, proxy: Proxy, records: pa.Table, others: pa.Table) -> float | None:
-    """What the release's own predictor loses against the best that is possible; None where that is not known."""
+    """What the release's own predictor loses against the best that is possible, 1 at most; None: that is not known."""
     target = schema.target
     if target is None or not schema.features:
         return None
@@ -96,7 +96,7 @@ def _prediction_gap(schema: Schema, model: Model, proxy: Proxy, records: pa.Tabl
     told = model.predict(batch, target, codes)
     told = codes.in_units(told) if isinstance(codes, NumericCodec) else told
     reached, possible = score_prediction(told, truth), score_prediction(best, truth)
-    return None if reached is None or possible is None else max(0.0, possible - reached)
+    return None if reached is None or possible is None else min(1.0, max(0.0, possible - reached))
 
 
 def score_prediction(predicted: FloatArray, truth: FloatArray) -> float | None:

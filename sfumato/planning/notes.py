@@ -9,7 +9,7 @@ _COUNTED = ("tables", "slices")
 
 def _is_tried(request: Request) -> bool:
     """Whether releases of this size and budget were among those that the formula was fitted to."""
-    return 3_000 <= request.rows <= 20_000 and 0.3 <= request.budget.epsilon <= 3
+    return 2_000 <= request.rows <= 20_000 and 0.3 <= request.budget.epsilon <= 3
 
 
 def note_of_choice(quality: Quality) -> str:
@@ -47,7 +47,7 @@ def notes_of(request: Request, simulated: Simulation | None) -> tuple[str, ...]:
         )
     if simulated is None and not _is_tried(request):
         found.append(
-            "The formula was fitted to releases of 3,000 to 20,000 records at epsilon 0.3 to 3; beyond these it is "
+            "The formula was fitted to releases of 2,000 to 20,000 records at epsilon 0.3 to 3; beyond these it is "
             "extrapolated."
         )
     found.append("Intervals hold four tables out of five on tables that the formula never saw: docs/planning.md.")

@@ -99,7 +99,7 @@ def _of_sample(data: Any, schema: Schema) -> "SampleProxy":
 
 @dataclass(frozen=True)
 class SampleProxy:
-    """Records of a public sample, drawn with replacement; a quarter of it is kept apart for tests."""
+    """Records of a public sample, a quarter of it kept apart for tests; where it is too small, some are drawn again."""
 
     table: pa.Table
     name: str
@@ -107,8 +107,9 @@ class SampleProxy:
     def draw(self, rows: int, rng: np.random.Generator) -> tuple[pa.Table, pa.Table]:
         """See `Proxy`."""
         order = rng.permutation(self.table.num_rows)
-        kept = len(order) // 4
-        return self.table.take(rng.choice(order[kept:], rows)), self.table.take(order[:kept][:_TESTED])
+        others, records = np.split(order, [len(order) // 4])
+        chosen = rng.choice(records, rows, replace=rows > len(records))
+        return self.table.take(chosen), self.table.take(others[:_TESTED])
 
     def predict(self, records: pa.Table, others: pa.Table, schema: Schema) -> FloatArray | None:
         """What LightGBM says that has learnt the records themselves; None where it is not installed."""

@@ -168,7 +168,14 @@ def test_a_plan_shows_itself_shortly_and_whole(schema):
 
 
 @pytest.mark.parametrize(
-    ("more", "beyond"), [({"rows": 20_000}, False), ({"rows": 20_001}, True), ({"epsilon": 0.29}, True)]
+    ("more", "beyond"),
+    [
+        ({"rows": 2_000}, False),
+        ({"rows": 1_999}, True),
+        ({"rows": 20_000}, False),
+        ({"rows": 20_001}, True),
+        ({"epsilon": 0.29}, True),
+    ],
 )
 def test_extrapolation_is_said(schema, more, beyond):
     assert any("extrapolated" in note for note in plan(schema, **more).notes) is beyond

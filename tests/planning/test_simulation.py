@@ -8,6 +8,8 @@ import pytest
 
 import sfumato
 from sfumato.errors import RequestError
+from sfumato.planning.proxies import SampleProxy
+from sfumato.planning.simulation import predict_interval
 
 SCHEMA = sfumato.Schema.from_yaml(
     "{sfumato: 1, name: t, target: y, columns: [{name: a, type: category, values: [p, q, r]}, "
@@ -45,6 +47,33 @@ def test_a_bundle_is_released_again_through_the_mechanism(proxy, tmp_path):
     assert any("simulated releases" in note for note in planned.notes)
 
 
+@pytest.mark.parametrize("repetitions", [2, 3, 5, 20])
+@pytest.mark.parametrize("noise", [0.02, 0.3])
+def test_intervals_hold_the_truth_four_times_out_of_five(repetitions, noise):
+    """Releases differ by noise, and the table is off by a factor that every simulation misses."""
+    rng, held, times = np.random.default_rng(4), 0, 2_000
+    for _ in range(times):
+        values = 0.1 * (1 + noise * rng.standard_normal(repetitions))
+        truth = 0.1 * (1 + noise * rng.standard_normal()) * (1 + 0.25 / 1.282 * rng.standard_normal())
+        low, high = predict_interval("pair_error", values)
+        held += low <= truth <= high
+    assert 0.78 < held / times < 0.95
+
+
+def test_releases_that_agree_leave_an_interval_all_the_same():
+    assert predict_interval("prediction_gap", [0.0, 0.0, 0.0]) == (0.0, 0.01)
+    assert predict_interval("column_error", [0.2, 0.2]) == pytest.approx((0.15, 0.25))
+    assert predict_interval("mean_error", [0.0, 1.0]) == (0.0, 1.0)
+
+
+def test_a_sample_that_is_large_enough_gives_no_record_twice():
+    numbered = pa.table({"n": np.arange(400)})
+    records, others = SampleProxy(numbered, "all").draw(300, np.random.default_rng(0))
+    assert sorted((*records["n"].to_pylist(), *others["n"].to_pylist())) == list(range(400))
+    again, _ = SampleProxy(numbered, "all").draw(301, np.random.default_rng(0))
+    assert len(set(again["n"].to_pylist())) < 301
+
+
 def test_more_epsilon_makes_simulated_releases_better(proxy):
     little, much = (simulate(proxy, epsilon=epsilon).quality for epsilon in (0.1, 5))
     assert much.column_error < little.column_error
@@ -52,7 +81,7 @@ def test_more_epsilon_makes_simulated_releases_better(proxy):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_public_sample_is_drawn_from_with_replacement(kind, tmp_path):
+def test_a_small_public_sample_is_drawn_from_with_replacement(kind, tmp_path):
     file = tmp_path / f"sample.{kind}"
     (pyarrow.csv.write_csv if kind == "csv" else pyarrow.parquet.write_table)(make_rows(400), file)
     planned = simulate(file)
