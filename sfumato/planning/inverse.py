@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 
 from sfumato.artefact.risk import mu_of_advantage
 from sfumato.artefact.verdict import Quality
@@ -30,10 +31,10 @@ class Targets:
 
     def __post_init__(self) -> None:
         for name, value in (("target_gap", self.gap), ("smallest_group", self.group)):
-            if value is not None and not 0 < value < math.inf:
-                raise RequestError(f"{name} is {value}; it must be a number above 0")
-        if self.advantage is not None and not 0 < self.advantage < 1:
-            raise RequestError(f"max_advantage is {self.advantage}; it must lie between 0 and 1, say 0.1")
+            if value is not None and not (_is_number(value) and 0 < value < math.inf):
+                raise RequestError(f"{name} is {value!r}; it must be a number above 0")
+        if self.advantage is not None and not (_is_number(self.advantage) and 0 < self.advantage < 1):
+            raise RequestError(f"max_advantage is {self.advantage!r}; it must lie between 0 and 1, say 0.1")
 
     @property
     def given(self) -> bool:
@@ -44,6 +45,10 @@ class Targets:
     def of_quality(self) -> bool:
         """Whether more epsilon is needed for one."""
         return self.gap is not None or self.group is not None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def choose_epsilon(request: Request, targets: Targets) -> float:

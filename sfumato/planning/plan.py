@@ -1,6 +1,6 @@
 """What a release would be worth and what it would cost: from public knowledge alone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from sfumato.planning.simulation import Simulation, simulate
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import DEFAULT_DELTA
 from sfumato.trusted.schema import Schema
+from sfumato.trusted.schema.display import BOX
 
 _NO_PROGRESS: Callable[[str], None] = lambda _: None  # noqa: E731 - a default that is shared
 
@@ -160,7 +161,7 @@ class Plan:
         from sfumato.planning.charts import curve_charts
 
         verdict = self.verdict
-        head = Markup("<div><p><b>{}</b></p><p>{}</p>").format(verdict.headline, self.statement)
+        head = Markup('<div style="{}"><p><b>{}</b></p><p>{}</p>').format(BOX, verdict.headline, self.statement)
         warned = Markup("").join(Markup("<p><b>Warning:</b> {}</p>").format(words) for words in self.warnings)
         lists = Markup("<p>Good for:</p><ul>{}</ul><p>Not for:</p><ul>{}</ul><p>{}</p>").format(
             *(Markup("").join(Markup("<li>{}</li>").format(one) for one in words) for words in _lists(verdict)),
@@ -184,7 +185,7 @@ def quality_to_dict(quality: Quality) -> dict[str, Any]:
 
 
 def plan(
-    schema: Schema | str | Path,
+    schema: Schema | Mapping[str, Any] | str | Path,
     *,
     rows: int,
     epsilon: float | None = None,
@@ -200,7 +201,7 @@ def plan(
 ) -> Plan:
     """Say what a release would be worth and cost, before it is made. No private table is read.
 
-    schema      the public description of the table, or the path of its YAML file
+    schema      the public description of the table, a dictionary of it, or the path of its YAML file
     rows        your public estimate of the number of records; a count of the private rows would not be public
     epsilon, delta, mechanism, adjacency   as for `release`
     like        a bundle (.sfumato) of an earlier release or of a public proxy, or a public sample as a file or a frame:

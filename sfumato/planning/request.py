@@ -77,7 +77,12 @@ def _invented() -> list[str]:
 
 
 def check_request(
-    schema: Schema | str | Path, rows: int, epsilon: float, delta: float, mechanism: str, adjacency: str
+    schema: Schema | Mapping[str, Any] | str | Path,
+    rows: int,
+    epsilon: float,
+    delta: float,
+    mechanism: str,
+    adjacency: str,
 ) -> Request:
     """Refuse what cannot be planned: each error says the value, the rule and the cure."""
     known = schema if isinstance(schema, Schema) else Schema.load(schema)

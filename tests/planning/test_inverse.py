@@ -61,3 +61,9 @@ def test_a_gap_needs_a_target(schema):
     untargeted = sfumato.Schema.from_dict({**schema.to_dict(), "target": None})
     with pytest.raises(RequestError, match="no target"):
         plan(untargeted, target_gap=0.1)
+
+
+@pytest.mark.parametrize("target", [{"target_gap": "x"}, {"smallest_group": True}, {"max_advantage": "0.1"}])
+def test_targets_that_are_no_numbers_are_refused(target):
+    with pytest.raises(RequestError, match="it must"):
+        sfumato.plan({"sfumato": 1, "name": "a", "columns": [{"name": "x", "type": "boolean"}]}, rows=100, **target)
