@@ -72,6 +72,8 @@ def _fingerprint(content: bytes) -> dict[str, Any]:
 
 
 def _unpack(data: bytes) -> dict[str, bytes]:
+    if data and not data.startswith(b"PK"):
+        raise BundleError("this is not a sfumato bundle; give the file that a release was written to")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = archive.infolist()

@@ -10,12 +10,21 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from sfumato.errors import RequestError
 from sfumato.trusted.schema.messages import did_you_mean
 
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=5_000)]
+
+def _refuse_template(words: str) -> str:
+    if not words.strip("."):
+        raise ValueError("is still to be filled in; write a few words, or leave the key out")
+    return words
+
+
+Words = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=5_000), AfterValidator(_refuse_template)
+]
 Address = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^https?://\S+$", max_length=2_000)]
 Sector = Literal["Technology", "Healthcare", "Education", "Government", "Energy", "Finance"]
 
@@ -98,10 +107,20 @@ def _sample(name: str) -> str:
     return {**samples, **fixed}.get(name, '"..."')
 
 
+class _DatesAsText(yaml.SafeLoader):
+    """YAML in which a date is text, so that one that does not exist is named with its line and key."""
+
+
+_DatesAsText.yaml_implicit_resolvers = {
+    first: [(tag, rule) for tag, rule in rules if tag != "tag:yaml.org,2002:timestamp"]
+    for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
 def _read(text: str, where: str) -> tuple[Any, dict[str, int]]:
     """The content, and the line of every key."""
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _DatesAsText(text)
         root = loader.get_single_node()
         content = None if root is None else loader.construct_document(root)
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
@@ -136,6 +155,8 @@ def _cure(item: Any) -> str:
         return f"{given!r} is not allowed here; use {item['ctx']['expected']}"
     if kind == "string_type":
         return f"{given!r} is no text; put it in quotes"
+    if kind == "value_error":
+        return str(item["ctx"]["error"])
     if kind == "string_too_short":
         return "is empty; say it, or leave the key out"
     return f"{item['msg']}, got {given!r}"

@@ -13,6 +13,7 @@ from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.statistics import Cells
 
 _MOST_NUMBERS, _MOST_LISTS, _MOST_GROUPS = 3, 3, 2
+_WIDEST = 0.15  # of the range of a column: an interval of a group's mean that is worth showing
 _REACH = 1.96  # deviations of the noise to either side
 
 
@@ -122,17 +123,23 @@ def _means_of_groups(release: Release) -> list[Question]:
     for name in lists[:_MOST_GROUPS] if numbers else []:
         rows = [row for row in release.marginal(name, output="arrow").to_pylist() if row["value"] is not None]
         value = min(rows, key=lambda one: abs(one["probability"] - 0.3), default={"value": None})["value"]
-        answer = None if value is None else _mean(release, numbers[0], {name: value})
+        answer = None if value is None else _mean(release, numbers[0], {name: value}, most=_WIDEST)
         if answer is not None:
             words = f"What is the mean of {numbers[0]} where {name} = {value}?"
             found.append(Question(words, *answer, f"release.mean({numbers[0]!r}, given={{{name!r}: {value!r}}})"))
     return found
 
 
-def _mean(release: Release, name: str, given: dict[str, Any] | None) -> tuple[str, str, str] | None:
+def _mean(
+    release: Release, name: str, given: dict[str, Any] | None, most: float = math.inf
+) -> tuple[str, str, str] | None:
+    """None where its interval is more than a share of the range between the bounds: there is little to tell."""
     try:
         answer = release.mean(name, given=given)
     except RequestError:  # nobody in the release has this value
+        return None
+    bounds = getattr(release.schema.by_name[name], "bounds", None)
+    if bounds and (answer.high - answer.low) > most * (bounds[1] - bounds[0]):  # type: ignore[operator]
         return None
     return _written(answer.mean), _written(answer.low), _written(answer.high)
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sfumato.fitting.generators.networks import CustomGenerator
 
 _ROWS_AT_ONCE = 1 << 18
+_MOST_AT_ONCE = 1 << 32
 _NEXT_TO_NOTHING = 1e-9
 _SUMMARISED = (0.05, 0.25, 0.5, 0.75, 0.95)  # shares of the records
 
@@ -173,6 +174,10 @@ class Release:
             >>> release.sample(1000, given={"age": (40, 60)}, seed=1).num_rows
             1000
         """
+        if rows is not None and check_whole(rows, "the number of rows") > _MOST_AT_ONCE:
+            raise RequestError(
+                f"{rows:,} rows do not fit into memory; draw them in parts by sample_tables, or by `sfumato sample`"
+            )
         tables = list(self.sample_tables(rows, given=given, seed=seed, probabilities=probabilities))
         return to_frame(pa.concat_tables(tables), self.header, self.schema, output)
 

@@ -15,7 +15,7 @@ from sfumato.artefact.bundle import open_release
 from sfumato.artefact.release import Release
 from sfumato.artefact.statement import hash_contents, item_of
 from sfumato.artefact.verification import Verification
-from sfumato.errors import EarlierDesignError, RequestError, SfumatoError
+from sfumato.errors import EarlierDesignError, LedgerError, RequestError, SfumatoError
 from sfumato.fitting.completion.plan import CompletionPlan, plan_completion
 from sfumato.fitting.completion.tuning import COMPLETION_TUNING
 from sfumato.fitting.generators.training import torch_or_error
@@ -110,7 +110,7 @@ def _noise(release: Release) -> Check:
     adjacency = release.statement.adjacency
     asked = [noise_scale(item.statistic.sensitivity(adjacency), item.mu) for item in release.measurements]
     holds = all(sigma == item.sigma for sigma, item in zip(asked, release.measurements, strict=True))
-    return Check.of("noise of every measurement", holds, ", ".join(f"sigma {sigma:.6g}" for sigma in asked))
+    return Check.of("noise of every measurement", holds, f"{len(asked)} scales follow from sensitivity and mu")
 
 
 def _shape(release: Release) -> Check:
@@ -132,8 +132,10 @@ def _contents(release: Release) -> Check:
 
 
 def _written_down(release: Release, ledger: Ledger) -> Check:
-    digest = release.statement.hash
-    holds = any(digest in entry.detail for entry in ledger.entries())
+    digest, entries = release.statement.hash, ledger.entries()
+    if not entries:
+        raise LedgerError(f"the ledger {ledger.place} does not exist, or has no entries; check where it is")
+    holds = any(digest in entry.detail for entry in entries)
     return Check.of("statement is in the ledger", holds, f"sha256 {digest[:12]}")
 
 

@@ -119,7 +119,7 @@ def _said(about: About | None) -> dict[str, Any]:
 
 
 def _description(release: Release, about: About | None) -> str:
-    own = f"{about.description} " if about and about.description else ""
+    own = f"{about.description.rstrip('.')}. " if about and about.description else ""
     table = f"a private table of {len(release.schema.by_name)} columns"
     promise = plain_promise(release.statement, release.schema.target)
     return f"{own}The distribution of {table}, released once under differential privacy. {promise}"

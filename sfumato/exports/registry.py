@@ -5,6 +5,7 @@ The fields are those of `schemas/deployments-schema.yaml` in github.com/opendp/d
 """
 
 import re
+import unicodedata
 from typing import Any
 
 import yaml
@@ -83,16 +84,19 @@ def _title(about: About, release: Release) -> str:
 
 def _slug(about: About, release: Release) -> str:
     year = about.published.year if about.published else ""
-    return re.sub(r"[^a-z0-9]+", "-", f"{_title(about, release)} {about.custodian} {year}".lower()).strip("-")
+    words = unicodedata.normalize("NFKD", f"{_title(about, release)} {about.custodian} {year}".lower())
+    without_accents = "".join(letter for letter in words if not unicodedata.combining(letter))
+    return re.sub(r"[^a-z0-9]+", "-", without_accents).strip("-")
 
 
 def _basic(release: Release, about: About) -> dict[str, Any]:
     columns = len(release.schema.by_name)
-    first = about.description or f"The distribution of a table of {columns} columns."
+    first = about.description or f"The distribution of a table of {columns} columns"
     return {
         "name": _title(about, release),
         "data_curators": [{"data_curator_name": about.custodian, "data_curator_type": about.custodian_kind}],
-        "description": f"{first} Receivers draw synthetic records from it, predict, and ask for means and shares.",
+        "description": f"{first.rstrip('.')}. Receivers draw synthetic records from it, predict, and ask for means and "
+        "shares.",
         "intended_use": about.purpose,
         "data_product_type": "Synthetic data",
         "data_product_region": about.region,

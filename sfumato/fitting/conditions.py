@@ -79,6 +79,8 @@ def _condition(name: str, wanted: object, codes: Codes) -> Condition:
     if isinstance(wanted, tuple):
         return _between(name, wanted, codes)
     values = wanted if isinstance(wanted, list | set | frozenset) else [wanted]
+    if not values:
+        raise RequestError(f"no value of column {name!r} is given; name at least one")
     places = sorted({_code(name, value, codes) for value in values})
     runs = tuple((place, place + 1) for place in places)
     if isinstance(codes, NumericCodec) and len(values) == 1 and wanted is not None:
@@ -94,7 +96,9 @@ def _between(name: str, wanted: tuple[Any, ...], codes: Codes) -> Condition:
     low, high = (bound if end is None else codes.number_of(end) for end, bound in zip(wanted, bounds, strict=True))
     if codes.whole and math.isfinite(low) and math.isfinite(high):
         low, high = math.ceil(low), math.floor(high)
-    if not (low <= high and low <= codes.high and high >= codes.low):
+    if low > codes.high or high < codes.low:
+        raise RequestError(f"{wanted[0]} to {wanted[1]} lies outside of the bounds of column {name!r}")
+    if not low <= high:
         raise RequestError(
             f"{wanted[0]} to {wanted[1]} is no range of column {name!r}; write two values, the lower first"
         )

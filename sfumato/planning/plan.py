@@ -167,9 +167,10 @@ class Plan:
             *(Markup("").join(Markup("<li>{}</li>").format(one) for one in words) for words in _lists(verdict)),
             self.risk_sentence,
         )
+        figure = Markup('<figure style="{}"><figcaption>{}</figcaption>{}</figure>')
         charts = Markup("").join(
-            Markup('<div style="display:inline-block;width:300px">{}</div>').format(chart)
-            for _, chart in curve_charts(self.curve, self.epsilon)
+            figure.format("display:inline-block;width:300px;margin:8px", words, chart)
+            for words, chart in curve_charts(self.curve, self.epsilon)
         )
         return str(head + warned + lists + charts + Markup("</div>"))
 
