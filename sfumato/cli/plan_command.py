@@ -141,6 +141,7 @@ def _print_columns(made: "Plan") -> None:
     say("")
     for column in made.columns[:_MOST_COLUMNS]:
         say(f"  {column.words}")
+    say("  ± is one standard deviation of the noise; of means, four tables out of five lie in the interval")
     if len(made.columns) > _MOST_COLUMNS:
         say(f"  {len(made.columns) - _MOST_COLUMNS} more columns: see --out or --json")
 

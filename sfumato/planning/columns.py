@@ -26,8 +26,16 @@ class ColumnNoise:
     @property
     def words(self) -> str:
         """In a sentence."""
-        off = f"; its mean off by ±{two_figures(self.mean)}" if self.mean is not None else ""
+        off = f"; its mean off by about {self.words_of_mean}" if self.mean is not None else ""
         return f"{self.name}: counts in {self.cells} cells, each off by ±{two_figures(self.records)} records{off}"
+
+    @property
+    def words_of_mean(self) -> str:
+        """How far the mean is off, and between what four tables out of five lie; empty where there is no mean."""
+        if self.mean is None:
+            return ""
+        low, high = (two_figures(self.mean * factor) for factor in (MEAN_LAW.low, MEAN_LAW.high))
+        return f"{two_figures(self.mean)} ({low} to {high})"
 
 
 def two_figures(number: float) -> str:
