@@ -4,10 +4,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
+from sfumato.artefact.bundle import open_release
 from sfumato.artefact.drawing import draw_records
 from sfumato.artefact.release import Release
 from sfumato.errors import RequestError
@@ -105,11 +107,13 @@ class Evaluation:
             self.correlations,
             training,
             self.target,
+            self.rows,
         )
 
     def state(self, column: str) -> State:
         """Whether a column is near the real one, distorted or ruined."""
-        return state_of(self.fidelity.columns[column], self.floor.columns[column])
+        compared = self.columns.get(column)
+        return state_of(self.fidelity.columns[column], self.floor.columns[column], compared.figures if compared else ())
 
     @property
     def remarks(self) -> dict[str, str]:
@@ -189,7 +193,7 @@ class Evaluation:
 
 
 def evaluate(
-    release: Release,
+    release: Release | str | Path,
     real: Any,
     test: Any,
     *,
@@ -199,17 +203,19 @@ def evaluate(
 ) -> Evaluation:
     """Compare a release with private records: those it was made from, and others that it never saw.
 
-    real    the table that was released, in any form that `release` takes
-    test    rows of the same kind that were kept apart
-    rows    synthetic rows to compare and to train on; the noisy number of records by default
-    seed    of the synthetic rows
+    release   the release, or the path of its bundle
+    real      the table that was released, in any form that `sfumato.release` takes
+    test      rows of the same kind that were kept apart; with fewer than 20 the verdict is that they cannot judge
+    rows      synthetic rows to compare and to train on; the noisy number of records by default
+    seed      of the synthetic rows
 
     Returns what is printed and drawn: a verdict; the distance of every column and pair of columns from the private
     rows as they are stored, beside the chance level, which is that of the test rows; distributions, means, quantiles
     and correlations; what of the rows the schema misreads, how many break each rule of the schema and, where it has a
     target, prediction, for which both are read through the schema. Its numbers are computed from private records and
-    are not private. Raises `RequestError` for a table without rows or for fewer than 1 synthetic row, and `DataError`
-    where columns are missing or a table cannot be read; both say which table is meant.
+    are not private. Raises `BundleError` for a path that holds no bundle, `RequestError` for a table without rows or
+    for fewer than 1 synthetic row, and `DataError` where columns are missing or a table cannot be read; the last two
+    say which table is meant.
 
     Example
         >>> found = evaluate(release, private, held_out, rows=500)
@@ -218,6 +224,7 @@ def evaluate(
     """
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
         raise RequestError(f"{rows!r} synthetic rows cannot be compared; give a positive integer")
+    release = release if isinstance(release, Release) else open_release(release)
     schema, clock = release.schema, _Clock(progress)
     taught = find_learners(schema)
     clock.start("drawing synthetic rows")

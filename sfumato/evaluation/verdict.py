@@ -21,6 +21,10 @@ ThreeFigures = tuple[Figures | None, ...]
 _RUINED, _DISTORTED = (0.25, 3.0), (0.10, 2.0)  # more than this, and more than so many times the chance level
 _COLUMNS, _PAIRS = (0.03, 0.10), (0.08, 0.20)  # good up to, fair up to
 _MEANS, _CORRELATIONS = (0.05, 0.20), (0.03, 0.10)
+_TORN, _MOST_TORN = _RUINED, 0.10  # of a pair, as of a column; of more of all pairs, counts of pairs are poor
+_LOST = (0.15, 3.0)  # a correlation off by more than this, and more than so many times the chance level
+_SPREAD = 1.5  # a standard deviation so many times the real one, or the real one so many times it
+_FEWEST_ROWS = 20  # real or test rows: fewer judge nothing
 _TIMES = (2.0, 3.0)  # or up to so many times the chance level
 _SKILL = (0.95, 0.75)  # of what real rows teach; good from, fair from
 _NO_SKILL = 0.03  # above guessing: less cannot be told from nothing
@@ -38,13 +42,25 @@ RULES = (
         "chance level, as a few extreme values make them do."
     ),
     (
+        f"It is also distorted where the standard deviation of its numbers is more than {_SPREAD:g} times the real one "
+        f"or less than 1/{_SPREAD:g} of it, and that of the test rows is not."
+    ),
+    (
         f"Counts of single columns are good up to a mean distance of {_COLUMNS[0]:g} and fair up to {_COLUMNS[1]:g}, "
         f"pairs up to {_PAIRS[0]:g} and {_PAIRS[1]:g}."
+    ),
+    (
+        f"A pair of columns is torn where its distance is above {_TORN[0]:g} and above {_TORN[1]:g} times the chance "
+        f"level; one makes pairs fair at best, several that are more than {_MOST_TORN:.0%} of all pairs make them poor."
     ),
     f"Means are good up to a median error of {_MEANS[0]:g} standard deviations and fair up to {_MEANS[1]:g}.",
     f"Correlations are good up to a mean error of {_CORRELATIONS[0]:g} and fair up to {_CORRELATIONS[1]:g}.",
     f"Each of these is also good up to {_TIMES[0]:g} times and fair up to {_TIMES[1]:g} times the chance level.",
     "Means are fair at best where that of one column is poor, and correlations poor where 0 would be as near.",
+    (
+        f"Correlations are fair at best where one is off by more than {_LOST[0]:g} and by more than {_LOST[1]:g} times "
+        "what the test rows are off, there and in the mean."
+    ),
     (
         f"Learning is good where the best learner keeps {_SKILL[0]:.0%} of what real rows teach above guessing, and "
         f"fair from {_SKILL[1]:.0%} on."
@@ -56,6 +72,7 @@ RULES = (
         "better than learning."
     ),
     "The schema's constraints are poor where a synthetic row breaks one.",
+    f"Fewer than {_FEWEST_ROWS} real or test rows cannot judge a release, whatever the grades.",
 )
 """How grades are given, in words."""
 
@@ -80,12 +97,31 @@ class EvaluationVerdict:
     cautions: tuple[str, ...]
 
 
-def state_of(near: Distance, chance: Distance) -> State:
-    """Whether a column is ruined, distorted or near, by its distance and the chance level."""
+def state_of(near: Distance, chance: Distance, figures: ThreeFigures = ()) -> State:
+    """Whether a column is ruined, distorted or near, by its distance, the chance level and the spread of numbers."""
     if _exceeds(near.share, chance.share, _RUINED):
         return "ruined"
     moved = _exceeds(near.moved or 0.0, chance.moved or 0.0, _RUINED)
-    return "distorted" if moved or _exceeds(near.share, chance.share, _DISTORTED) else "near"
+    distorted = moved or _exceeds(near.share, chance.share, _DISTORTED) or _stretch(figures) is not None
+    return "distorted" if distorted else "near"
+
+
+def _stretch(figures: ThreeFigures) -> float | None:
+    """How many times the real standard deviation the synthetic one is, where it is off and not by chance."""
+    deviations = [one.deviation for one in figures if one is not None]
+    if len(deviations) < 3 or _is_constant(figures[0]):
+        return None
+    synthetic, test = (deviation / deviations[0] for deviation in deviations[1:])
+    return synthetic if _is_stretched(synthetic) and not _is_stretched(test) else None
+
+
+def _is_constant(real: Figures | None) -> bool:
+    """Whether equal numbers, or their rounding errors, are all that there is."""
+    return real is None or real.deviation <= 1e-9 * abs(real.mean)
+
+
+def _is_stretched(times: float) -> bool:
+    return times > _SPREAD or times < 1 / _SPREAD
 
 
 def _exceeds(value: float, chance: float, rule: tuple[float, float]) -> bool:
@@ -108,9 +144,12 @@ def judge(
     correlations: Sequence[Correlation],
     training: Training,
     target: str | None,
+    rows: Mapping[str, int],
 ) -> EvaluationVerdict:
     """The verdict on a release, from all that was measured."""
-    states = {name: state_of(distance, chance.columns[name]) for name, distance in near.columns.items()}
+    states = {
+        name: state_of(distance, chance.columns[name], figures.get(name, ())) for name, distance in near.columns.items()
+    }
     ruined, distorted = (tuple(name for name in states if states[name] == state) for state in ("ruined", "distorted"))
     findings = (
         _on_columns(near, chance),
@@ -122,9 +161,17 @@ def judge(
         *_on_constraints(violations),
     )
     misread = {check.column for check in checks if check.misread_share >= MISREAD}
-    return EvaluationVerdict(
-        _headline(findings, ruined, misread, len(states)), findings, ruined, distorted, tuple(_cautions(near, chance))
-    )
+    headline = _too_few(rows) or _headline(findings, ruined, misread, len(states))
+    return EvaluationVerdict(headline, findings, ruined, distorted, tuple(_cautions(near, chance)))
+
+
+def _too_few(rows: Mapping[str, int]) -> str:
+    """The headline where there are too few rows to judge by; else nothing."""
+    counts = {table: rows.get(table, _FEWEST_ROWS) for table in ("real", "test")}
+    few = [f"{count} {table} row{'s' * (count != 1)}" for table, count in counts.items() if count < _FEWEST_ROWS]
+    if not few:
+        return ""
+    return f"So few rows cannot judge a release: {_listing(few)}. Give at least {_FEWEST_ROWS} real and test rows each."
 
 
 def _headline(findings: Sequence[Finding], ruined: Sequence[str], misread: set[str], columns: int) -> str:
@@ -159,10 +206,26 @@ def _on_columns(near: Fidelity, chance: Fidelity) -> Finding:
 
 
 def _on_pairs(near: Fidelity, chance: Fidelity) -> Iterable[Finding]:
-    if near.pairs:
-        value, floor = near.mean_pair, chance.mean_pair
-        words = f"in the mean {value:.1%} of the rows of two columns would have to change; of held-out rows {floor:.1%}"
-        yield Finding("counts of pairs of columns", grade_of(value, floor, _PAIRS), words)
+    if not near.pairs:
+        return
+    value, floor = near.mean_pair, chance.mean_pair
+    torn = [pair for pair, apart in near.pairs.items() if _exceeds(apart, chance.pairs[pair], _TORN)]
+    worst = max(torn or near.pairs, key=lambda pair: near.pairs[pair] - chance.pairs[pair])
+    words = (
+        f"in the mean {value:.1%} of the rows of two columns would have to change; of held-out rows {floor:.1%}; most "
+        f"for {worst[0]} and {worst[1]}, {near.pairs[worst]:.1%}; of held-out rows {chance.pairs[worst]:.1%}"
+    )
+    grade = grade_of(value, floor, _PAIRS)
+    if torn:
+        words = f"{words}; {len(torn)} of {len(near.pairs)} pairs torn"
+        several = len(torn) > max(1, _MOST_TORN * len(near.pairs))
+        grade = _worse(grade, "poor" if several else "fair")
+    yield Finding("counts of pairs of columns", grade, words)
+
+
+def _worse(*grades: Grade) -> Grade:
+    """The worst of some grades; good where there is none."""
+    return max(grades, key=_WORSE.index, default="good")
 
 
 def _on_means(figures: Mapping[str, ThreeFigures]) -> Iterable[Finding]:
@@ -182,7 +245,14 @@ def _on_means(figures: Mapping[str, ThreeFigures]) -> Iterable[Finding]:
         f"off by {value:.3g} standard deviations in the median over {len(found)} columns, held-out rows by "
         f"{floor:.3g}; most {worst}, by {found[worst][0]:.3g}"
     )
-    yield Finding("means of numbers", grade, words)
+    yield Finding("means of numbers", grade, words + _on_spread(figures))
+
+
+def _on_spread(figures: Mapping[str, ThreeFigures]) -> str:
+    """Which columns have a standard deviation that is off."""
+    off = {name: times for name, three in figures.items() if (times := _stretch(three)) is not None}
+    named = [f"{name} {times:.2g} times the real one" for name, times in off.items()]
+    return f"; standard deviations that are off: {_listing(named)}" if named else ""
 
 
 def _on_correlations(found: Sequence[Correlation]) -> Iterable[Finding]:
@@ -191,7 +261,10 @@ def _on_correlations(found: Sequence[Correlation]) -> Iterable[Finding]:
     value, floor = (
         sum(abs(getattr(one, table) - one.real) for one in found) / len(found) for table in ("synthetic", "test")
     )
-    worst = max(found, key=lambda one: abs(one.synthetic - one.real))
+    lost = [
+        one for one in found if _exceeds(abs(one.synthetic - one.real), max(abs(one.test - one.real), floor), _LOST)
+    ]
+    worst = max(lost or found, key=lambda one: abs(one.synthetic - one.real))
     words = (
         f"off by {value:.3f} in the mean over {len(found)} pairs, held-out rows by {floor:.3f}; most for "
         f"{worst.columns[0]} and {worst.columns[1]}, {worst.synthetic:.2f} instead of {worst.real:.2f}"
@@ -199,7 +272,7 @@ def _on_correlations(found: Sequence[Correlation]) -> Iterable[Finding]:
     grade = grade_of(value, floor, _CORRELATIONS)
     if grade == "fair" and value >= sum(abs(one.real) for one in found) / len(found):  # 0 everywhere is as near
         grade = "poor"
-    yield Finding("correlations", grade, words)
+    yield Finding("correlations", _worse(grade, "fair") if lost else grade, words)
 
 
 def _on_learning(training: Training, target: str | None) -> Iterable[Finding]:
@@ -240,7 +313,7 @@ def _on_groups(groups: Sequence[Group], measure: str, learning: Sequence[Finding
             f"{len(losing)} of {len(groups)} lose more than chance explains; most {worst.column} = {worst.value}, "
             f"mean error {worst.error_synthetic:.3g} instead of {worst.error_real:.3g}"
         )
-    yield Finding("sub-groups", max(grades, key=_WORSE.index, default="good"), words)
+    yield Finding("sub-groups", _worse(*grades), words)
 
 
 def _on_constraints(violations: Sequence[Violation]) -> Iterable[Finding]:

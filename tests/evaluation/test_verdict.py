@@ -1,12 +1,14 @@
 """The verdict follows from the figures by its rules: a ruined release is called ruined, a good one is not."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato.errors import BundleError
 from sfumato.evaluation import evaluate
 from sfumato.evaluation.correlations import Correlation
 from sfumato.evaluation.distances import Distance
@@ -137,7 +139,7 @@ def judged(**changes):
     """The findings by topic, where little is wrong but what is given."""
     fine = Fidelity({"x": Distance(0.01, 0.01), "y": Distance(0.01)}, {("x", "y"): 0.02})
     given = {"near": fine, "chance": fine, "checks": (), "violations": (), "figures": {}, "correlations": (),
-             "training": Training(), "target": "y"}  # fmt: skip
+             "training": Training(), "target": "y", "rows": {"real": 900, "test": 900}}  # fmt: skip
     found = judge(**(given | changes))
     return {finding.topic: finding for finding in found.findings}, found
 
@@ -199,6 +201,93 @@ def test_correlations_that_are_no_nearer_than_zero_are_poor():
         return judged(correlations=(Correlation(("x", "y"), real, synthetic, real),))[0]["correlations"].grade
 
     assert [grade(0.5, 0.48), grade(0.5, 0.42), grade(0.5, 0.1), grade(0.05, -0.01)] == ["good", "fair", "poor", "poor"]
+
+
+def pairs(torn, others, chance=0.04):
+    """The finding on pairs of which some are far apart."""
+    names = [(f"a{n}", f"b{n}") for n in range(torn + others)]
+    near = dict.fromkeys(names, 0.02) | {name: 0.54 - n / 1_000 for n, name in enumerate(names[:torn])}
+    floor = dict.fromkeys(names, 0.02) | dict.fromkeys(names[:torn], chance)
+    columns = {"x": Distance(0.01)}
+    return judged(near=Fidelity(columns, near), chance=Fidelity(columns, floor))[0]["counts of pairs of columns"]
+
+
+def test_a_torn_pair_is_named_and_never_good():
+    one = pairs(torn=1, others=54)
+    assert one.grade == "fair"
+    assert one.words.endswith("most for a0 and b0, 54.0%; of held-out rows 4.0%; 1 of 55 pairs torn")
+    assert [pairs(1, 0).grade, pairs(2, 18).grade, pairs(3, 17).grade] == ["poor", "fair", "poor"]
+    assert pairs(1, 2).grade == "fair"
+    assert pairs(1, 54, chance=0.2).grade == "good"
+    assert "torn" not in pairs(1, 54, chance=0.2).words
+
+
+def test_one_lost_correlation_is_never_good():
+    def found(synthetic, test, others_off=0.0):
+        zeros = tuple(Correlation(("x", f"z{n}"), 0.0, 0.0, others_off) for n in range(54))
+        return judged(correlations=(Correlation(("x", "y"), 0.39, synthetic, test), *zeros))[0]["correlations"]
+
+    assert found(0.14, 0.38).grade == "fair"
+    assert "most for x and y, 0.14 instead of 0.39" in found(0.14, 0.38).words
+    assert [found(0.25, 0.38).grade, found(0.14, 0.29).grade, found(0.14, 0.38, 0.1).grade] == ["good"] * 3
+
+
+@pytest.mark.parametrize(
+    ("deviations", "state"),
+    [
+        ((10, 15.1, 11), "distorted"),
+        ((10, 6.6, 11), "distorted"),
+        ((10, 0, 10), "distorted"),
+        ((10, 14.9, 11), "near"),
+        ((10, 6.7, 11), "near"),
+        ((10, 30, 20), "near"),
+        ((0, 30, 0), "near"),
+        ((1e-14, 3e-14, 1e-14), "near"),
+    ],
+)
+def test_a_spread_that_is_off_is_distorted(deviations, state):
+    three = tuple(Figures(100.0, deviation, ()) for deviation in deviations)
+    assert state_of(Distance(0.01), Distance(0.01), three) == state
+    found = judged(figures={"x": three})[1]
+    assert found.distorted == (("x",) if state == "distorted" else ())
+    assert state_of(Distance(0.01), Distance(0.01), (*three[:2], None)) == "near"
+
+
+def test_a_spread_that_is_off_is_told_with_the_means():
+    three = tuple(Figures(100.0, deviation, ()) for deviation in (10, 21, 10))
+    words = judged(figures={"x": three, "y": (three[0],) * 3})[0]["means of numbers"].words
+    assert words.endswith("; standard deviations that are off: x 2.1 times the real one")
+
+
+def test_a_column_of_an_evaluation_is_distorted_by_its_spread(good):
+    found, wide = good[1], [Figures(50.0, deviation, (0.0,) * 5) for deviation in (10, 20, 10)]
+    age = replace(found.columns["age"], figures=tuple(wide))
+    changed = replace(found, columns={**found.columns, "age": age})
+    assert changed.state("age") == changed.to_dict()["columns"][0]["state"] == "distorted"
+    assert changed.verdict.distorted == ("age",)
+
+
+def test_few_rows_cannot_judge():
+    assert judged(rows={"real": 20, "synthetic": 3, "test": 20})[1].headline.startswith("Good for")
+    for rows, said in [
+        ((19, 20), "19 real rows"),
+        ((900, 1), "1 test row"),
+        ((3, 4), "3 real rows and 4 test rows"),
+    ]:
+        headline = judged(rows=dict(zip(("real", "test"), rows, strict=True)))[1].headline
+        assert headline == f"So few rows cannot judge a release: {said}. Give at least 20 real and test rows each."
+
+
+def test_the_path_of_a_bundle_is_as_good_as_the_release(good, tmp_path):
+    release, path = good[0], tmp_path / "visits.sfumato"
+    release.save(path)
+    found = evaluate(path, visits(60), visits(10, 1), rows=50)
+    assert found == evaluate(str(path), visits(60), visits(10, 1), rows=50)
+    assert found.verdict.headline.startswith("So few rows cannot judge a release: 10 test rows.")
+    with pytest.raises(BundleError, match=r"none\.sfumato cannot be read"):
+        evaluate(tmp_path / "none.sfumato", visits(60), visits(60, 1))
+    with pytest.raises(BundleError, match="a Table is not the path of a bundle"):
+        evaluate(visits(60), visits(60), visits(60, 1))
 
 
 def test_broken_constraints_are_poor():
