@@ -174,6 +174,7 @@ def test_verify_takes_a_path_and_has_a_truth_value(release, hostile, tmp_path):
     assert not refused
     assert refused.failed == ["noise from a cryptographic source"]
     assert "does not keep its claim: noise from" in repr(refused)
+    sfumato.Ledger(tmp_path / "ledger.sqlite").set_limit("another", sfumato.Budget(1.0, 1e-6))
     not_written = sfumato.verify(release, ledger=tmp_path / "ledger.sqlite")
     assert not_written.failed == ["statement is in the ledger"]
     public = sfumato.release(

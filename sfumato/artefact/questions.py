@@ -4,12 +4,13 @@ import math
 from typing import Any, NamedTuple
 
 from sfumato.artefact.quality import expected_quality
-from sfumato.artefact.release import Release
+from sfumato.artefact.release import Expectation, Release
 from sfumato.artefact.verdict import Quality
 from sfumato.charts.ordered import write
 from sfumato.errors import RequestError
 from sfumato.trusted.encoding import Encoder, NumericCodec
 from sfumato.trusted.measurement import Measurement
+from sfumato.trusted.schema import Column
 from sfumato.trusted.statistics import Cells
 
 _MOST_NUMBERS, _MOST_LISTS, _MOST_GROUPS = 3, 3, 2
@@ -131,17 +132,23 @@ def _means_of_groups(release: Release) -> list[Question]:
 
 
 def _mean(
-    release: Release, name: str, given: dict[str, Any] | None, most: float = math.inf
+    release: Release, name: str, given: dict[str, Any] | None, most: float | None = None
 ) -> tuple[str, str, str] | None:
     """None where its interval is more than a share of the range between the bounds: there is little to tell."""
     try:
         answer = release.mean(name, given=given)
     except RequestError:  # nobody in the release has this value
         return None
-    bounds = getattr(release.schema.by_name[name], "bounds", None)
-    if bounds and (answer.high - answer.low) > most * (bounds[1] - bounds[0]):  # type: ignore[operator]
+    if most is not None and _width(answer, release.schema[name]) > most:
         return None
     return _written(answer.mean), _written(answer.low), _written(answer.high)
+
+
+def _width(answer: Expectation, column: Column) -> float:
+    """The length of an interval, as a share of the range between the column's bounds."""
+    (low, high), ends = column.bounds, (answer.low, answer.high)  # type: ignore[union-attr]
+    width: Any = ends[1] - ends[0]  # type: ignore[operator]
+    return float(width / (high - low))
 
 
 def _written(value: Any) -> str:
