@@ -146,9 +146,9 @@ def _mean(
 
 def _width(answer: Expectation, column: Column) -> float:
     """The length of an interval, as a share of the range between the column's bounds."""
-    (low, high), ends = column.bounds, (answer.low, answer.high)  # type: ignore[union-attr]
-    width: Any = ends[1] - ends[0]  # type: ignore[operator]
-    return float(width / (high - low))
+    bounds: Any = column.bounds  # type: ignore[union-attr]
+    width: Any = answer.high - answer.low  # type: ignore[operator]
+    return float(width / (bounds[1] - bounds[0]))
 
 
 def _written(value: Any) -> str:
