@@ -22,7 +22,7 @@ except ImportError:
 
 from sfumato.api import release
 from sfumato.errors import SfumatoError
-from sfumato.sklearn.tables import features_of, is_frame, table_of_array, target_as_arrow, with_column
+from sfumato.sklearn.tables import column_of_array, features_of, is_frame, table_of_array, with_column
 from sfumato.trusted.budget import DEFAULT_DELTA
 from sfumato.trusted.encoding.frames import names_of
 from sfumato.trusted.encoding.header import FrameKind
@@ -180,7 +180,7 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
             return X
         if target in names_of(X):
             raise ValueError(f"X has the target {target!r} already; give y, or leave it in X, not both")
-        return with_column(X, target, _required(y))
+        return with_column(X, target, _required(y), schema[target])
 
     def _array_to_release(self, X: Any, y: Any, schema: Schema) -> pa.Table:
         """The array as a table of the schema's features, with y as its target."""
@@ -192,7 +192,7 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
             return table
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
-        return table.append_column(schema.target, target_as_arrow(y, schema[schema.target]))
+        return table.append_column(schema.target, column_of_array(y, schema[schema.target]))
 
     def _table(self, X: Any) -> Any:
         """The features of records, as a table."""
