@@ -144,7 +144,7 @@ def unpaid_question() -> AbstractContextManager[None]:
 
 def unbounded_persons() -> AbstractContextManager[None]:
     """All records of a person count."""
-    return _patched(contribution_bounding, chosen=lambda person, *_: np.arange(len(person)))
+    return _patched(contribution_bounding, choose_lowest=lambda person, *_: np.arange(len(person)))
 
 
 @contextmanager

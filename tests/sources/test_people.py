@@ -23,6 +23,7 @@ from sfumato.trusted.sources import bounded_source as people
 from sfumato.trusted.sources import contribution_bounding as bounding
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.sources.databases import Database
+from sfumato.trusted.sources.temporary_files import read_whole
 from sfumato.trusted.statistics import Cells
 from tests.conftest import MIXED, in_pandas, make_table
 from tests.sources.test_sources import as_csv
@@ -215,7 +216,7 @@ def test_views_of_text_are_read_by_person_too():
 
 def test_what_does_not_fit_into_memory_goes_to_a_file_without_a_name(table, monkeypatch, tmp_path):
     whole = total(CELLS, SCHEMA, table, b"key")
-    monkeypatch.setattr(people, "_IN_MEMORY", 10)
+    monkeypatch.setattr("sfumato.trusted.sources.temporary_files.IN_MEMORY", 10)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     source = open_source(table, SCHEMA, b"key", declared=True)
     assert source.sum(CELLS).tobytes() == whole.tobytes()
@@ -259,7 +260,7 @@ def test_a_person_with_a_million_rows_moves_a_sum_by_the_bound():
 
 
 def test_the_mutant_that_forgets_to_choose_is_caught(monkeypatch):
-    monkeypatch.setattr(bounding, "chosen", lambda person, *_: np.arange(len(person)))
+    monkeypatch.setattr(bounding, "choose_lowest", lambda person, *_: np.arange(len(person)))
     assert max(hunted(SOME, Adjacency.ADD_REMOVE, LEAN, records)) > 2
     with pytest.raises(AssertionError):
         check_a_crowd(1_000)
@@ -268,7 +269,7 @@ def test_the_mutant_that_forgets_to_choose_is_caught(monkeypatch):
 def test_the_mutant_that_chooses_anew_for_every_part_is_caught(monkeypatch):
     """The fault: each batch keeps its own, and nobody draws again among what is left."""
     monkeypatch.setattr(
-        people.ContributionBoundedSource, "_winners", lambda self, tickets: pa.Table.from_batches(people._read(tickets))
+        people.ContributionBoundedSource, "_winners", lambda self, file: read_whole(file, self._bounding.layout)
     )
     monkeypatch.setattr("sfumato.trusted.sources.memory.ROWS_AT_ONCE", 100)
     with pytest.raises(AssertionError):
@@ -289,7 +290,7 @@ def test_the_mutant_whose_choice_sees_the_target_is_caught(monkeypatch):
 
 def test_the_mutant_that_keeps_the_first_is_caught(monkeypatch):
     """The fault: the order of the records decides, which the partitions of a cluster do not keep."""
-    monkeypatch.setattr(bounding, "_number", lambda begin, factors, codes: np.arange(len(begin)))
+    monkeypatch.setattr(bounding, "keyed_number", lambda begin, factors, codes: np.arange(len(begin)))
     table = owned(make_table(300), np.arange(300) // 30)
     backwards = table.take(pa.array(np.arange(300)[::-1]))
     sums = [total(CELLS, SCHEMA, data, b"key").tobytes() for data in (table, backwards)]

@@ -13,17 +13,21 @@ from sfumato.trusted.schema import Schema
 
 @dataclass(frozen=True)
 class Batch:
-    """Some records: how many, and for each column the code of each record."""
+    """Some records: how many, and for each column the code of each record.
+
+    `weight` says how much each of them counts where the records of a person share one unit, see `PersonLevel`.
+    """
 
     rows: int
     codes: Mapping[str, CodeArray]
+    weight: int = 1
 
     def parts(self, rows: int, names: Iterable[str]) -> Iterator["Batch"]:
         """The records in order, at most so many at a time, with the named columns alone."""
         wanted = tuple(names)
         for start in range(0, self.rows, rows):
             codes = {name: self.codes[name][start : start + rows] for name in wanted}
-            yield Batch(min(rows, self.rows - start), codes)
+            yield Batch(min(rows, self.rows - start), codes, self.weight)
 
 
 class Encoder:

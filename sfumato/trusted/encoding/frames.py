@@ -1,6 +1,7 @@
 """Data frames of any kind as Arrow tables: no mixture of values in a column can fail."""
 
 import sys
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -73,23 +74,23 @@ def empty(data: Any) -> Any:
     return data.iloc[:0] if kind_of(data) == "pandas" else data[:0]
 
 
-def to_arrow(data: Any, names: list[str], person: str | None = None) -> pa.Table:
-    """The named columns of a frame; `person` is the one that says whose record it is, and loses no digit."""
+def to_arrow(data: Any, names: list[str], ids: Collection[str] = ()) -> pa.Table:
+    """The named columns of a frame; those that are `ids` lose no digit."""
     match kind_of(data):
         case "arrow":
             table = data if isinstance(data, pa.Table) else pa.Table.from_batches([data])
             return table.select(names)
         case "polars":
-            return pa.table({name: _arrow_of_polars(data[name], name == person) for name in names})
+            return pa.table({name: _arrow_of_polars(data[name], name in ids) for name in names})
     places = {name: place for place, name in enumerate(names_of(data))}
-    return pa.table({name: _arrow_of_pandas(data.iloc[:, places[name]], name == person) for name in names})
+    return pa.table({name: _arrow_of_pandas(data.iloc[:, places[name]], name in ids) for name in names})
 
 
-def _arrow_of_polars(series: Any, of_person: bool) -> pa.Array:
+def _arrow_of_polars(series: Any, is_id: bool) -> pa.Array:
     """Arrow has no integers of 128 bits, and no objects; it does not take every struct or list that holds some."""
     name = type(series.dtype).__name__
     if name == "Object":
-        return _arrow_of_objects(series.to_list(), of_person)
+        return _arrow_of_objects(series.to_list(), is_id)
     if name in ("Int128", "UInt128"):
         return series.cast(sys.modules["polars"].String).to_arrow()
     return series.to_arrow() if name in _PLAIN_IN_POLARS else _others(series.is_null().to_arrow())
@@ -100,16 +101,16 @@ def _others(null: pa.BooleanArray) -> pa.StructArray:
     return pa.StructArray.from_arrays([pa.nulls(len(null))], ["nested"], mask=null)
 
 
-def _arrow_of_pandas(series: Any, of_person: bool) -> pa.Array:
+def _arrow_of_pandas(series: Any, is_id: bool) -> pa.Array:
     dtype = series.dtype
     if type(dtype).__name__ == "CategoricalDtype":
         index = series.cat.codes.to_numpy()
         return pa.DictionaryArray.from_arrays(
-            pa.array(index, mask=index < 0), _arrow_of_objects(series.cat.categories, of_person)
+            pa.array(index, mask=index < 0), _arrow_of_objects(series.cat.categories, is_id)
         )
     if getattr(dtype, "tz", None) is not None:  # Arrow does not know every zone; the instant does not need it
         series = series.dt.tz_convert("UTC").dt.tz_localize(None)
-    return pa.array(series, from_pandas=True) if _is_plain(series.dtype) else _arrow_of_objects(series, of_person)
+    return pa.array(series, from_pandas=True) if _is_plain(series.dtype) else _arrow_of_objects(series, is_id)
 
 
 def _is_plain(dtype: Any) -> bool:
@@ -121,5 +122,5 @@ def _is_plain(dtype: Any) -> bool:
     return name in _PLAIN_IN_PANDAS or (name == "StringDtype" and dtype.storage != "python")
 
 
-def _arrow_of_objects(values: Any, of_person: bool) -> pa.Array:
-    return pa.array(map(id_of_object, values), pa.large_binary()) if of_person else cells_of(values)
+def _arrow_of_objects(values: Any, is_id: bool) -> pa.Array:
+    return pa.array(map(id_of_object, values), pa.large_binary()) if is_id else cells_of(values)

@@ -98,7 +98,7 @@ def header_of_arrow(storage: pa.Schema, schema: Schema) -> Header:
 
 
 def check_columns(names: Sequence[str], schema: Schema, where: str) -> None:
-    """Refuse a table that lacks a column of the schema, the column of its unit among them, or has one twice.
+    """Refuse a table that lacks a column of the schema, its ids among them, or has one twice.
 
     The table's own names are not quoted: if it has no header line, they are a record.
     """
@@ -122,11 +122,13 @@ def check_storage(storage: Mapping[str, pa.DataType], schema: Schema, where: str
                 f"{where} stores column {name!r} as {_in_words(storage[name])}, which cannot be read as {column.type}; "
                 "change its type in the schema or in the table"
             )
-    if schema.unit and not person_type_fits(storage[schema.unit.column]):
-        raise DataError(
-            f"{where} stores column {schema.unit.column!r} as {storage[schema.unit.column]}, which cannot tell persons "
-            "apart; store integers or text"
-        )
+    for name in schema.ids:
+        if not person_type_fits(storage[name]):
+            apart = "persons" if schema.unit else "rows"
+            raise DataError(
+                f"{where} stores column {name!r} as {storage[name]}, which cannot tell {apart} apart; store integers "
+                "or text"
+            )
 
 
 def _in_words(storage: pa.DataType) -> str:

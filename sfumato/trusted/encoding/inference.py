@@ -40,8 +40,8 @@ def check_inferred(schema: Schema, library: str) -> None:
     for name, column in schema.by_name.items():
         if harm := _harm(column, schema.text):
             _refuse(name, library, harm)
-    if schema.unit:
-        _refuse(schema.unit.column, library, "ids may lose digits where one of them is missing")
+    for name in schema.ids:
+        _refuse(name, library, "ids may lose digits where one of them is missing")
 
 
 def _refuse(name: str, library: str, harm: str) -> None:

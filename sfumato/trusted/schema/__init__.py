@@ -12,6 +12,7 @@ from sfumato.trusted.schema.columns import (
     is_unknown,
     text_of,
 )
+from sfumato.trusted.schema.family import FamilySchema
 from sfumato.trusted.schema.schema import STORED_TYPE, Schema, Unit
 from sfumato.trusted.schema.text import TextFormat
 from sfumato.trusted.schema.unknown import DISCOVER, ESTIMATE, OTHER, Unknown
@@ -27,6 +28,7 @@ __all__ = [
     "Column",
     "DateColumn",
     "DatetimeColumn",
+    "FamilySchema",
     "IntegerColumn",
     "NumberColumn",
     "Schema",

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,34 @@ from typing import Any
 import yaml
 
 from sfumato.errors import SchemaError
-from sfumato.trusted.schema.messages import Location
+from sfumato.trusted.schema.family import FamilySchema
+from sfumato.trusted.schema.messages import LineOf, Location
 from sfumato.trusted.schema.schema import Schema
 
+AnySchema = Schema | FamilySchema
 
-def load_schema(path: Path) -> Schema:
+
+def read_schema(given: AnySchema | Mapping[str, Any] | str | Path) -> AnySchema:
+    """The schema of a table or of a family of tables: as it is, of a dictionary, or of a YAML file.
+
+    Raises `SchemaError` for anything that is neither.
+    """
+    if isinstance(given, Schema | FamilySchema):
+        return given
+    if isinstance(given, Mapping):
+        return _of_content(dict(given), "schema")
+    if not isinstance(given, str | Path):
+        raise SchemaError(f"a {type(given).__name__} is no schema; give a path, a dictionary or a sfumato.Schema")
+    return load_schema(Path(given))
+
+
+def _of_content(content: Any, where: str, line_of: LineOf = lambda _: None) -> AnySchema:
+    """A file with tables is of a family; any other is of one table."""
+    family = isinstance(content, dict) and ("tables" in content or content.get("sfumato") == 2)
+    return (FamilySchema if family else Schema).from_dict(content, where, line_of)
+
+
+def load_schema(path: Path) -> AnySchema:
     """The schema of a YAML file."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -22,7 +46,7 @@ def load_schema(path: Path) -> Schema:
     return parse_schema(text, str(path), path.parent)
 
 
-def parse_schema(text: str, where: str, folder: Path = Path()) -> Schema:
+def parse_schema(text: str, where: str, folder: Path = Path()) -> AnySchema:
     """The schema of a YAML text; `where` names it in errors. Lists of values may stand in files, from `folder` on."""
     try:
         loader = yaml.SafeLoader(text)
@@ -31,7 +55,7 @@ def parse_schema(text: str, where: str, folder: Path = Path()) -> Schema:
         content = None if root is None else loader.construct_document(root)
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise SchemaError(f"{where}: is not YAML: {' '.join(str(error).split())}") from None
-    return Schema.from_dict(_with_lists(content, where, folder), where, partial(_line_of, root))
+    return _of_content(_with_lists(content, where, folder), where, partial(_line_of, root))
 
 
 def _with_lists(content: Any, where: str, folder: Path) -> Any:
@@ -40,6 +64,8 @@ def _with_lists(content: Any, where: str, folder: Path) -> Any:
     for key, fill in (("columns", _with_list), ("constraints", _with_table)):
         if isinstance(filled.get(key), list):
             filled[key] = [fill(item, where, folder) for item in filled[key]]
+    if isinstance(filled.get("tables"), dict):
+        filled["tables"] = {name: _with_lists(table, where, folder) for name, table in filled["tables"].items()}
     return filled or content
 
 
@@ -90,7 +116,7 @@ def _listed(text: str, column: str | None, place: str) -> list[str]:
     return list(dict.fromkeys(row[column] for row in rows if row[column]))
 
 
-def write_schema(schema: Schema) -> str:
+def write_schema(schema: AnySchema) -> str:
     """The YAML file that `parse_schema` reads back to an equal schema."""
     return yaml.safe_dump(schema.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
 

@@ -28,6 +28,7 @@ KEYS = (
         "format",
     ),
     *("text", "separator", "encoding", "decimal", "thousands", "units", "dates", "datetimes"),
+    *("tables", "parent", "foreign_key", "person", "rows", "order", "gap", "share"),
 )
 
 
@@ -43,8 +44,10 @@ def explain(error: ValidationError, where: str, content: object, line_of: LineOf
 
 
 def _placed(item: Any) -> Any:
-    """An error of a constraint, which is found when all columns are known, at its place in the list."""
-    return {**item, "loc": ("constraints", item["ctx"]["place"])} if item["type"] == "constraint" else item
+    """An error that is found when all is known, of a constraint or of a table of a family, at its place in the file."""
+    if item["type"] == "constraint":
+        return {**item, "loc": ("constraints", item["ctx"]["place"])}
+    return {**item, "loc": tuple(item["ctx"]["place"])} if item["type"] == "place" else item
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -91,7 +94,7 @@ def _cure(item: Any) -> str:
             )
         case "union_tag_invalid" | "union_tag_not_found":
             return "type must be one of integer, number, category, boolean, date, datetime"
-        case "constraint" | "constraint_form":
+        case "constraint" | "constraint_form" | "place":
             return str(item["msg"])
         case "too_short":
             return "is empty; list at least one"

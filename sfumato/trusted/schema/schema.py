@@ -91,6 +91,7 @@ class Schema(Part):
     )
     _forbidden: tuple[Combination, ...] = PrivateAttr(default=())
     _functions: tuple[tuple[str, str], ...] = PrivateAttr(default=())
+    _keys: tuple[str, ...] = PrivateAttr(default=())
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
@@ -179,6 +180,12 @@ class Schema(Part):
         ruled._forbidden, ruled._functions = tuple(forbidden), tuple(functions)
         return ruled
 
+    def with_keys(self, keys: Iterable[str]) -> Self:
+        """The same schema of a table that also has columns of keys, which are read as ids and never released."""
+        linked = self.model_copy()
+        linked._keys = tuple(dict.fromkeys(keys))
+        return linked
+
     def __getitem__(self, name: str) -> Column:
         return self.by_name[name]
 
@@ -210,9 +217,14 @@ class Schema(Part):
         return not self.estimated and not self.discovered
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """The columns that are read as ids: the one that says whose record it is, or the keys of a linked table."""
+        return (*([self.unit.column] if self.unit else []), *self._keys)
+
+    @property
     def read(self) -> tuple[str, ...]:
-        """The columns that are read of a table: all that are named, and the one that says whose record it is."""
-        return (*self.by_name, *([self.unit.column] if self.unit else []))
+        """The columns that are read of a table: all that are named, and its ids."""
+        return (*self.by_name, *self.ids)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -230,13 +242,9 @@ class Schema(Part):
             >>> sfumato.Schema.load(folder / "rain.yaml").name
             'rain'
         """
-        from sfumato.trusted.schema.file import load_schema
+        from sfumato.trusted.schema.file import read_schema
 
-        if isinstance(path, Mapping):
-            return cls.from_dict(dict(path))
-        if not isinstance(path, str | Path):
-            raise SchemaError(f"a {type(path).__name__} is no schema; give a path, a dictionary or a sfumato.Schema")
-        return load_schema(Path(path))
+        return cls._alone(read_schema(path))
 
     @classmethod
     def from_yaml(cls, text: str, where: str = "schema") -> "Schema":
@@ -248,7 +256,13 @@ class Schema(Part):
         """
         from sfumato.trusted.schema.file import parse_schema
 
-        return parse_schema(text, where)
+        return cls._alone(parse_schema(text, where))
+
+    @staticmethod
+    def _alone(found: object) -> "Schema":
+        if isinstance(found, Schema):
+            return found
+        raise SchemaError("the schema is of a family of tables, and one of a single table is asked for here")
 
     @classmethod
     def from_dict(cls, content: object, where: str = "schema", line_of: LineOf = lambda _: None) -> Self:

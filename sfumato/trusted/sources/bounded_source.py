@@ -4,28 +4,25 @@ The records are read once. Those that are kept lie encoded in temporary files wi
 process; small tables never leave memory. Sums are taken from there.
 """
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property
-from itertools import pairwise
 from typing import IO, Protocol
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding import Batch, Header
+from sfumato.trusted.keyed_numbers import BINS
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema, Unit
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
-from sfumato.trusted.sources.contribution_bounding import BINS, TICKET, ContributionBounding, key_name
+from sfumato.trusted.sources.contribution_bounding import TICKET, ContributionBounding, key_name
 from sfumato.trusted.sources.key_counts import count_all
+from sfumato.trusted.sources.temporary_files import BinnedFiles, read_batches, read_whole, temporary_file
 from sfumato.trusted.statistics import Statistic
-
-_IN_MEMORY = 1 << 22  # bytes of a bin; what is more goes to disk
 
 
 class Readable(Protocol):
@@ -65,7 +62,7 @@ class ContributionBoundedSource:
     def batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
         """See `Source`."""
         places = sorted(self._names.index(name) for name in names)
-        for records in _read(self._kept, places):
+        for records in read_batches(self._kept, places):
             codes = {self._names[place]: column.to_numpy() for place, column in zip(places, records, strict=True)}
             yield Batch(records.num_rows, codes)
 
@@ -79,7 +76,7 @@ class ContributionBoundedSource:
 
     def _keys(self, name: str) -> Iterator[pa.LargeBinaryArray]:
         place = self._bounding.layout.names.index(key_name(name)) - len(TICKET)
-        for records in _read(self._kept, [place]):
+        for records in read_batches(self._kept, [place]):
             yield records.column(0)
 
     def recode(self, schema: Schema) -> "ContributionBoundedSource":
@@ -95,7 +92,7 @@ class ContributionBoundedSource:
     @cached_property
     def _kept(self) -> IO[bytes]:
         """The kept records, as codes alone."""
-        file = _file(self._open, BINS * _IN_MEMORY)
+        file = temporary_file(self._open, BINS)
         layout = pa.schema(list(self._bounding.layout)[len(TICKET) :])
         with ExitStack() as binned, pyarrow.ipc.new_stream(file, layout) as writer:
             waiting = layout.empty_table()
@@ -109,31 +106,16 @@ class ContributionBoundedSource:
 
     def _binned(self, open_: ExitStack) -> list[IO[bytes]]:
         """The tickets of all records, a file for each bin of persons."""
-        files = [_file(open_, _IN_MEMORY) for _ in range(BINS)]
         with ExitStack() as writing:
-            bins = [writing.enter_context(pyarrow.ipc.new_stream(file, self._bounding.layout)) for file in files]
+            bins = BinnedFiles(open_, writing, self._bounding.layout)
             for records in self._source.records(self._bounding.columns):
-                tickets = self._bounding.draw(records).sort_by("bin")
-                ends = np.searchsorted(tickets.column("bin").to_numpy(), np.arange(BINS), side="right")
-                for writer, (start, end) in zip(bins, pairwise((0, *ends)), strict=True):
-                    writer.write_batch(tickets.slice(start, end - start))
-        return files
+                tickets = self._bounding.draw(records)
+                bins.add(tickets, tickets.column("bin").to_numpy())
+        return bins.files
 
     def _winners(self, tickets: IO[bytes]) -> pa.Table:
         """Those of a bin, which must fit into memory."""
         layout = self._bounding.layout
-        together = pa.Table.from_batches(_read(tickets), layout).combine_chunks()
+        together = read_whole(tickets, layout)
         tickets.close()
         return pa.Table.from_batches(map(self._bounding.keep_lowest, together.to_batches()), layout)
-
-
-def _file(open_: ExitStack, in_memory: int) -> IO[bytes]:
-    """A file without a name; only what goes beyond so many bytes is on disk."""
-    return open_.enter_context(tempfile.SpooledTemporaryFile(in_memory))
-
-
-def _read(file: IO[bytes], places: list[int] | None = None) -> Iterator[pa.RecordBatch]:
-    """The batches of a file, all columns or those at some places."""
-    file.seek(0)
-    with pyarrow.ipc.open_stream(file, options=pyarrow.ipc.IpcReadOptions(included_fields=places)) as reader:
-        yield from reader

@@ -13,40 +13,41 @@ Formal guarantees
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from sfumato.trusted.arrays import IntArray, WordArray
 from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.encoding.keys import keys
 from sfumato.trusted.encoding.persons import persons
+from sfumato.trusted.keyed_numbers import (
+    NUMBERS,
+    bin_of,
+    choose_lowest,
+    draw_factors,
+    hash_ids,
+    keyed_number,
+)
 from sfumato.trusted.schema import Schema, Unit
 
-BINS = 64
-NUMBERS = ("first", "second", "third")  # two of all columns but the target, then one of all
 TICKET = (("person", pa.large_binary()), ("bin", pa.uint8()), *((name, pa.int64()) for name in NUMBERS))
 
 
 class ContributionBounding:
     """Records of a schema drawn by person. A record that names nobody counts for nobody and is left out.
 
-    A record's numbers are random multilinear functions of its codes, begun anew for each person, with their bits mixed;
-    who holds the smallest is chosen.
+    A record's numbers are keyed hashes of its codes, begun anew for each person: two of all columns but the target,
+    then one of all. Who holds the smallest is chosen.
     """
 
     def __init__(self, schema: Schema, unit: Unit, key: bytes) -> None:
         self._layout, self._unit = layout_of(schema), unit
         measured = self._layout.measured
         self._key = hashlib.blake2b(key, digest_size=32).digest()
-        drawn = np.frombuffer(hashlib.shake_256(self._key).digest(24 * len(measured.by_name)), dtype="<u8")
-        factors = [dict(zip(measured.by_name, row, strict=True)) for row in drawn.reshape(3, -1) | np.uint64(1)]
         self._names = tuple(measured.by_name)
+        factors = draw_factors(self._key, self._names)
         self._keyed = schema.discovered
         self._steady = [{name: row[name] for name in measured.features} for row in factors[:2]]
         self._whole = factors[2]
@@ -72,9 +73,8 @@ class ContributionBounding:
         encoded = self._layout.encode(records, self._names)
         batch = Batch(int(somebody.sum()), {name: codes[somebody] for name, codes in encoded.codes.items()})
         known = known.drop_null()
-        indexed = known.dictionary_encode()
-        words = self._words(indexed.dictionary)[indexed.indices.to_numpy()]
-        bins = (words[:, 0] // np.uint64(2**64 // BINS)).astype(np.uint8)
+        words = hash_ids(self._key, known)
+        bins = bin_of(words)
         named = {name: keys(records.column(name)).filter(pa.array(somebody)) for name in self._keyed}
         numbers = self._numbers(words, batch, named)
         columns = [known, *map(pa.array, (bins, *numbers, *batch.codes.values())), *named.values()]
@@ -82,30 +82,18 @@ class ContributionBounding:
 
     def _numbers(self, words: WordArray, batch: Batch, named: Mapping[str, pa.LargeBinaryArray]) -> list[IntArray]:
         """The numbers of each record, by its codes, and by its keys where there are any."""
-        hashes = {name: self._hashes(found) for name, found in named.items()}
+        hashes = {name: hash_ids(self._key, found) for name, found in named.items()}
         numbers = []
         for place, factors in enumerate((*self._steady, self._whole)):
             keyed = {name: found[:, place] for name, found in hashes.items()}
-            numbers.append(_number(words[:, place], factors, {**batch.codes, **keyed}))
+            numbers.append(keyed_number(words[:, place], factors, {**batch.codes, **keyed}))
         return numbers
 
     def keep_lowest(self, tickets: pa.RecordBatch) -> pa.RecordBatch:
         """The tickets that may still win: of each person the smallest."""
         person = tickets.column("person").dictionary_encode().indices.to_numpy()
         numbers = [tickets.column(name).to_numpy() for name in NUMBERS]
-        return tickets.take(pa.array(chosen(person, numbers, self._unit.records)))
-
-    def _hashes(self, named: pa.LargeBinaryArray) -> WordArray:
-        """Of each key; of records that have none, nothing."""
-        found = named.dictionary_encode()
-        table = np.concatenate((self._words(found.dictionary), np.zeros((1, len(NUMBERS)), dtype=np.uint64)))
-        index = pc.fill_null(pc.cast(found.indices, pa.int64()), len(table) - 1)
-        hashes: WordArray = table[index.to_numpy(zero_copy_only=False)]
-        return hashes
-
-    def _words(self, ids: pa.LargeBinaryArray) -> WordArray:
-        digests = [hashlib.blake2b(one, key=self._key, digest_size=24).digest() for one in ids.to_pylist()]
-        return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, len(NUMBERS))
+        return tickets.take(pa.array(choose_lowest(person, numbers, self._unit.records)))
 
 
 def code_name(place: int) -> str:
@@ -116,28 +104,3 @@ def code_name(place: int) -> str:
 def key_name(name: str) -> str:
     """The name under which the keys of a column are kept."""
     return f"key {name}"
-
-
-def chosen(person: NDArray[np.integer[Any]], numbers: Sequence[IntArray], records: int) -> IntArray:
-    """The places of the records that are kept: of each person the `records` smallest by their numbers, in order."""
-    crowded = np.bincount(person, minlength=1) > records
-    doubtful = np.flatnonzero(crowded[person])
-    last_first = [column[doubtful] for column in (*reversed(numbers), person)]
-    order = doubtful[np.lexsort(last_first)]
-    starts = np.flatnonzero(np.diff(person[order], prepend=-1))
-    rank = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
-    return np.sort(np.concatenate((np.flatnonzero(~crowded[person]), order[rank < records])))
-
-
-def _number(begin: WordArray, factors: Mapping[str, np.uint64], codes: Mapping[str, NDArray[Any]]) -> IntArray:
-    total = begin.copy()
-    for name, factor in factors.items():
-        total += factor * codes[name].astype(np.uint64)
-    return _mixed(total).view(np.int64)
-
-
-def _mixed(words: WordArray) -> WordArray:
-    """A bijection that spreads every bit: the last steps of SplitMix64 (Steele, Lea and Flood 2014)."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))

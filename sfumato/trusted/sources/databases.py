@@ -1,6 +1,6 @@
 """Tables of databases, and what queries find in them, as streams."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from sfumato.trusted.sources.sqlite_files import SQLite
 
 R = TypeVar("R")
 
-_SUFFIXES: dict[str, Callable[[str, str, str | None], Connection]] = {
+_SUFFIXES: dict[str, Callable[[str, str, Collection[str]], Connection]] = {
     ".duckdb": DuckDB,
     ".ddb": DuckDB,
     ".sqlite": SQLite,
@@ -70,8 +70,8 @@ class Database:
         return rows_of_table(self.table or "") if self.query is None else rows_of_query(self.query)
 
     @property
-    def connect(self) -> Callable[[str, str, str | None], Connection]:
-        """What opens an address and rows of this kind, given the column that says whose record it is."""
+    def connect(self) -> Callable[[str, str, Collection[str]], Connection]:
+        """What opens an address and rows of this kind, given the columns that are ids."""
         return PostgreSQL if is_server(self.address) else _SUFFIXES[self._suffix]
 
     @property
@@ -93,7 +93,7 @@ def of_database(database: Database, schema: Schema) -> StreamSource:
     """
     where = "the table" if database.query is None else "the query"
     with ExitStack() as undo:
-        connection, columns = _connected(database, undo, schema.unit.column if schema.unit else None)
+        connection, columns = _connected(database, undo, schema.ids)
         check_columns([name for name, _ in columns], schema, where)
         types = dict(columns)
         _check_plain(types, schema, where)
@@ -110,11 +110,11 @@ def header_types(database: Database) -> dict[str, pa.DataType]:
 
 
 def _connected(
-    database: Database, undo: ExitStack, person: str | None = None
+    database: Database, undo: ExitStack, ids: Collection[str] = ()
 ) -> tuple[Connection, Sequence[tuple[str, pa.DataType]]]:
     """A connection whose snapshot is pinned, and its columns; `undo` closes it."""
     connection = _quietly(
-        lambda: database.connect(str(database.address), database.rows, person),
+        lambda: database.connect(str(database.address), database.rows, ids),
         "the database cannot be opened ({}); check the address, that the server is up or the file is not in use, and "
         "that you are let in",
     )

@@ -1,6 +1,6 @@
 """DuckDB files as streams of Arrow batches."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ _ALONE = {
 class DuckDB:
     """See `Connection`. While the file is open here, DuckDB lets nobody write to it."""
 
-    def __init__(self, address: str, rows: str, _person: str | None = None) -> None:
+    def __init__(self, address: str, rows: str, _ids: Collection[str] = ()) -> None:
         self._connection = driver("duckdb").connect(address, read_only=True, config=_ALONE)
         self._rows = rows
 

@@ -123,7 +123,7 @@ class _Table:
 
     def __init__(self, sheet: Sheet, schema: Schema) -> None:
         self._sheet, self._names = sheet, schema.read
-        self._person = schema.unit.column if schema.unit else None
+        self._ids = schema.ids
 
     def read(self, names: tuple[str, ...]) -> Parts:
         """See `StreamSource`."""
@@ -142,7 +142,7 @@ class _Table:
         return batches
 
     def _column(self, name: str, values: list[object]) -> pa.Array:
-        if name == self._person:
+        if name in self._ids:
             return pa.array(map(id_of_object, values), pa.large_binary())
         return cells_of(values)
 

@@ -32,7 +32,7 @@ class MemorySource:
     def __init__(self, data: Any, schema: Schema, declared: bool = False) -> None:
         self.header = header_of(data, schema, declared)
         self._data, self._layout = data, layout_of(schema)
-        self._person = schema.unit.column if schema.unit else None
+        self._ids = schema.ids
         self._declared = declared
         if declared:
             self._check_declared(schema)
@@ -40,13 +40,14 @@ class MemorySource:
             check_inferred(schema, self.header.frame)
 
     def _check_declared(self, schema: Schema) -> None:
-        storage = to_arrow(empty(self._data), list(schema.read), self._person).schema
+        storage = to_arrow(empty(self._data), list(schema.read), self._ids).schema
         check_storage({field.name: field.type for field in storage}, schema, "the table")
-        if self._person and pa.types.is_floating(storage.field(self._person).type):
-            raise DataError(
-                f"the table stores the ids in column {self._person!r} as floats, which libraries make of integers "
-                "where one is missing, and round; read them as text or as nullable integers"
-            )
+        for name in self._ids:
+            if pa.types.is_floating(storage.field(name).type):
+                raise DataError(
+                    f"the table stores the ids in column {name!r} as floats, which libraries make of integers "
+                    "where one is missing, and round; read them as text or as nullable integers"
+                )
 
     @property
     def _names(self) -> list[str]:
@@ -82,7 +83,7 @@ class MemorySource:
 
     def records(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Every record as it is stored. Private: only what counts keys or bounds persons' records may call it."""
-        yield from to_arrow(self._data, list(names), self._person).to_batches(max_chunksize=ROWS_AT_ONCE)
+        yield from to_arrow(self._data, list(names), self._ids).to_batches(max_chunksize=ROWS_AT_ONCE)
 
     def close(self) -> None:
         """See `Source`."""

@@ -1,7 +1,7 @@
 """A PostgreSQL server as a stream of Arrow batches, through ADBC."""
 
 import decimal
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cached_property
 
@@ -38,9 +38,9 @@ class PostgreSQL:
         other types                 refused where the schema names the column
     """
 
-    def __init__(self, address: str, rows: str, person: str | None = None) -> None:
+    def __init__(self, address: str, rows: str, ids: Collection[str] = ()) -> None:
         self._connection = driver("adbc_driver_postgresql.dbapi").connect(address, autocommit=True)
-        self._rows, self._person = rows, person
+        self._rows, self._ids = rows, ids
 
     def begin(self) -> None:
         """See `Connection`."""
@@ -75,7 +75,7 @@ class PostgreSQL:
         """How a column of this declared type is asked for, and the plain type that it then has."""
         declared = (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
         if declared in ("numeric", "money"):
-            if field.name == self._person:
+            if field.name in self._ids:
                 return _DIGITS, pa.string()
             return "{}::numeric::text", pa.float64()
         if declared == "uuid" or (family(field.type) == "text" and declared != "bytea"):

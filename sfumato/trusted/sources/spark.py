@@ -21,11 +21,12 @@ from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.encoding.header import check_columns, check_storage, header_of_arrow
+from sfumato.trusted.keyed_numbers import NUMBERS
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema, Unit
 from sfumato.trusted.sources import spark_workers as workers
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE
-from sfumato.trusted.sources.contribution_bounding import NUMBERS, ContributionBounding, code_name
+from sfumato.trusted.sources.contribution_bounding import ContributionBounding, code_name
 from sfumato.trusted.sources.spark_session import adaptive_cache, check_workers, collect, map_batches, silent
 from sfumato.trusted.sources.spark_workers import PIECE, PIECES, plain_name
 from sfumato.trusted.statistics import Statistic, size_of

@@ -20,11 +20,11 @@ _NAME = r'"(?:[^"]|"")+"|[^".]+'
 
 
 class Connection(Protocol):
-    """A connection to some rows of a database, opened by an address, the rows as SQL, and the column of persons.
+    """A connection to some rows of a database, opened by an address, the rows as SQL, and the columns that are ids.
 
     Formal guarantees that a class must keep
         After `begin` every read sees the same snapshot of the rows, and nothing can be written. Names and types of
-        columns come from declarations, never from rows. Ids of persons come without loss.
+        columns come from declarations, never from rows. Ids come without loss.
     """
 
     def begin(self) -> None:

@@ -5,7 +5,7 @@ Python objects of a pandas frame, and the schema says how to read it.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -20,11 +20,11 @@ from sfumato.trusted.sources.sql import header, quote, select
 class SQLite:
     """See `Connection`. Where the file has no write-ahead log, nobody else can write to it meanwhile."""
 
-    def __init__(self, address: str, rows: str, person: str | None = None) -> None:
+    def __init__(self, address: str, rows: str, ids: Collection[str] = ()) -> None:
         where = Path(address).absolute().as_uri()
         self._connection = sqlite3.connect(f"{where}?mode=ro", uri=True, isolation_level=None)
         self._connection.text_factory = bytes  # not all that it calls text is UTF-8
-        self._rows, self._person = rows, person
+        self._rows, self._ids = rows, ids
 
     def begin(self) -> None:
         """See `Connection`."""
@@ -45,7 +45,7 @@ class SQLite:
                 yield pa.RecordBatch.from_arrays(list(columns), list(names))
 
     def _column(self, name: str, values: tuple[object, ...]) -> pa.Array:
-        if name == self._person:
+        if name in self._ids:
             return pa.array(map(id_of_object, values), pa.large_binary())
         return cells_of(values)
 

@@ -12,6 +12,7 @@ from sfumato.trusted.statistics.gradient import Gradient
 from sfumato.trusted.statistics.key_counts import KeyCounts
 from sfumato.trusted.statistics.leaf_counts import LeafCounts
 from sfumato.trusted.statistics.parities import Parities
+from sfumato.trusted.statistics.person_level import PersonLevel
 from sfumato.trusted.statistics.products import Products
 from sfumato.trusted.statistics.range_counts import RangeCounts
 from sfumato.trusted.statistics.scatter import Scatter
@@ -30,6 +31,7 @@ __all__ = [
     "KeyCounts",
     "LeafCounts",
     "Parities",
+    "PersonLevel",
     "Products",
     "RangeCounts",
     "Scatter",

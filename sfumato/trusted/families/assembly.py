@@ -1,0 +1,221 @@
+"""From the rows of some persons in all tables to the records of every view, and how much each of them counts.
+
+Formal guarantees
+    The records of a person, and their weights, are a function of the key and of the rows that lead to that person:
+    their row in the table of persons, rows that name it, and rows that name these. Nobody else's rows enter, and the
+    order in which rows come does not either. So taking a person out, with the rows that lead to that person and to
+    nobody else, or putting one in, changes no record of anybody else.
+    In each view the weights of a person's records add up to `PARTS` at most.
+Edge cases
+    A row that names no parent row, or one that is not there, and a row without a key where its table has children: left
+    out. Of several rows of the table of persons with one key, and of several rows of one person with the same key, one
+    counts. Of more rows of one parent row than the schema allows, so many are chosen by lot. A person who lacks rows in
+    a table where the schema says that everybody has some: not in the view of persons.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.trusted.arrays import CodeArray, FloatArray, IntArray, WordArray
+from sfumato.trusted.families.layout import FamilyLayout, TableLayout
+from sfumato.trusted.families.tickets import Tickets
+from sfumato.trusted.families.views import PERSONS, View, ViewColumn
+from sfumato.trusted.keyed_numbers import choose_lowest
+from sfumato.trusted.statistics.person_level import PARTS
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The records of one view: the codes of each, and how many parts of a person's unit each has."""
+
+    weights: IntArray
+    codes: Mapping[str, CodeArray]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a table that count, by parent row and in order."""
+
+    person: IntArray
+    parent: IntArray  # the number of the parent row
+    place: IntArray  # among the rows of the same parent row, from 0 on
+    siblings: IntArray  # how many rows that parent row has, this one among them
+    numbers: list[IntArray]
+    order: FloatArray | None
+    key: pa.LargeBinaryArray | None
+    codes: dict[str, CodeArray] = field(default_factory=dict)
+
+
+def assemble(layout: FamilyLayout, tickets: Tickets, rows: Mapping[str, pa.Table]) -> dict[str, Records]:
+    """The records of every view, from the tickets of all rows of some persons."""
+    kept: dict[str, _Rows] = {}
+    persons = pa.array([], pa.large_binary())
+    for name, table in layout.tables.items():
+        batch = rows[name].combine_chunks()
+        if name == layout.family.root:
+            persons, kept[name] = _keep_persons(tickets, table, batch)
+            words = tickets.hash_persons(persons)
+        else:
+            kept[name] = _keep_rows(layout, tickets, table, batch, persons, words, kept)
+    for name, table in layout.tables.items():
+        for child, count in table.counts.items():
+            held = np.bincount(kept[child].parent, minlength=len(kept[name].person))
+            kept[name].codes[count] = table.codes[count].encode(pa.array(held))
+        if table.gap is not None:
+            kept[name].codes[table.gap] = table.codes[table.gap].encode(_gaps(kept[name]))
+    return {name: _records(layout, view, kept) for name, view in layout.views.items()}
+
+
+def _column(batch: pa.Table, name: str) -> pa.Array:
+    found = batch.column(name)
+    return pa.concat_arrays(found.chunks) if found.num_chunks else pa.array([], found.type)
+
+
+def _keep_persons(tickets: Tickets, table: TableLayout, batch: pa.Table) -> tuple[pa.LargeBinaryArray, _Rows]:
+    """One row for each person, in the order of the persons that are returned."""
+    named = _column(batch, "person").dictionary_encode()
+    persons, person = named.dictionary, named.indices.to_numpy().astype(np.int64)
+    codes = tickets.codes_in(table.name, batch)
+    numbers = tickets.numbers(table.name, tickets.hash_persons(persons)[person], codes, None)
+    chosen = choose_lowest(person, numbers, 1)
+    chosen = chosen[np.argsort(person[chosen], kind="stable")]
+    nothing = np.zeros(len(chosen), dtype=np.int64)
+    rows = _Rows(person[chosen], nothing - 1, nothing, nothing + 1, [one[chosen] for one in numbers], None, None)
+    rows.codes.update({name: column[chosen] for name, column in codes.items()})
+    return persons, rows
+
+
+def _keep_rows(
+    layout: FamilyLayout,
+    tickets: Tickets,
+    table: TableLayout,
+    batch: pa.Table,
+    persons: pa.LargeBinaryArray,
+    words: WordArray,
+    kept: Mapping[str, _Rows],
+) -> _Rows:
+    """The rows of a child table that count."""
+    above = kept[table.table.parent or ""]
+    person = _place_in(_column(batch, "person"), persons)
+    parent = person if above.key is None else _parent_rows(person, _column(batch, "parent"), above)
+    key = _column(batch, "key") if tickets.has_key(table.name) else None
+    there = (person >= 0) & (parent >= 0)
+    if key is not None:
+        there &= key.is_valid().to_numpy(zero_copy_only=False)
+    found = np.flatnonzero(there)
+    person, parent = person[found], parent[found]
+    key = None if key is None else key.take(pa.array(found))
+    codes = {name: column[found] for name, column in tickets.codes_in(table.name, batch).items()}
+    numbers = tickets.numbers(table.name, words[person], codes, key)
+    if key is not None:
+        distinct = key.dictionary_encode()
+        same = np.unique(person * len(distinct.dictionary) + distinct.indices.to_numpy(), return_inverse=True)[1]
+        chosen = choose_lowest(same, numbers, 1)
+    else:
+        chosen = np.arange(len(person))
+    chosen = chosen[
+        choose_lowest(parent[chosen], [one[chosen] for one in numbers], layout.family.rows_of(table.name)[1])
+    ]
+    order = None if table.ordered_by is None else _column(batch, "order").to_numpy(zero_copy_only=False)[found]
+    last_first = [*reversed(numbers), *([] if order is None else [order]), parent]
+    chosen = chosen[np.lexsort([one[chosen] for one in last_first])]
+    parent = parent[chosen]
+    starts = np.flatnonzero(np.diff(parent, prepend=-1))
+    held = np.diff(starts, append=len(parent))
+    rows = _Rows(
+        person[chosen],
+        parent,
+        np.arange(len(parent)) - np.repeat(starts, held),
+        np.repeat(held, held),
+        [one[chosen] for one in numbers],
+        None if order is None else order[chosen],
+        None if key is None else key.take(pa.array(chosen)),
+    )
+    rows.codes.update({name: column[chosen] for name, column in codes.items()})
+    return rows
+
+
+def _place_in(ids: pa.LargeBinaryArray, known: pa.LargeBinaryArray) -> IntArray:
+    """The place of each id among known ones; -1 where it is not, or there is none."""
+    places = pc.fill_null(pc.index_in(ids, value_set=known, skip_nulls=True), -1)
+    found: IntArray = places.to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
+
+
+def _parent_rows(person: IntArray, named: pa.LargeBinaryArray, above: _Rows) -> IntArray:
+    """The row of the same person that has the named key; -1 where there is none."""
+    assert above.key is not None  # noqa: S101 - only rows with keys are named
+    distinct = above.key.dictionary_encode()
+    size = max(len(distinct.dictionary), 1)
+    there = above.person * size + distinct.indices.to_numpy()
+    order = np.argsort(there)
+    wanted = person * size + _place_in(named, distinct.dictionary)
+    wanted[_place_in(named, distinct.dictionary) < 0] = -1
+    places = np.searchsorted(there[order], wanted).clip(max=max(len(there) - 1, 0))
+    if not len(there):
+        return np.full(len(person), -1)
+    found: IntArray = np.where(there[order][places] == wanted, order[places], -1)
+    return found
+
+
+def _gaps(rows: _Rows) -> pa.Array:
+    """The distance of each row from the one before; null for first rows, and where one of the two has no value."""
+    order = np.zeros(0) if rows.order is None else rows.order
+    gaps = np.diff(order, prepend=np.nan)
+    return pa.array(np.where(rows.place > 0, gaps, np.nan), from_pandas=True)
+
+
+def _records(layout: FamilyLayout, view: View, kept: Mapping[str, _Rows]) -> Records:
+    table = kept[view.table]
+    if view.name == PERSONS:
+        own = _everybody(layout, kept)
+    elif view.names("previous"):
+        own = np.flatnonzero(table.place > 0)
+    else:
+        own = np.flatnonzero(table.place == 0)
+    person = table.person[own]
+    own = own[choose_lowest(person, [one[own] for one in table.numbers], PARTS)]
+    person = table.person[own]
+    weights = PARTS // np.bincount(person, minlength=1)[person]
+    return Records(weights, {one.name: _codes(layout, view, one, kept, own) for one in view.columns})
+
+
+def _everybody(layout: FamilyLayout, kept: Mapping[str, _Rows]) -> IntArray:
+    """The rows of persons who have rows wherever the schema says that everybody has some."""
+    root = layout.family.root
+    there = np.ones(len(kept[root].person), dtype=bool)
+    for child in layout.family.children(root):
+        if layout.family.rows_of(child)[0] > 0:
+            there &= np.bincount(kept[child].parent, minlength=len(there)) > 0
+    return np.flatnonzero(there)
+
+
+def _codes(layout: FamilyLayout, view: View, column: ViewColumn, kept: Mapping[str, _Rows], own: IntArray) -> CodeArray:
+    """The codes of one column of a view, for records of these rows."""
+    table, rows = kept[view.table], kept[column.table]
+    match column.which:
+        case "own":
+            return rows.codes[column.column][own]
+        case "previous":
+            return rows.codes[column.column][own - 1]
+        case "above":
+            at = table.parent[own] if column.table == layout.family.tables[view.table].parent else table.person[own]
+            return rows.codes[column.column][at]
+        case "first":
+            return _codes_of_first(column, rows, len(table.person))[own]
+        case "place" | "left":
+            place = table.place[own] + 1
+            counted = place if column.which == "place" else table.siblings[own] - place
+            return column.codes.encode(pa.array(counted))
+
+
+def _codes_of_first(column: ViewColumn, rows: _Rows, persons: int) -> CodeArray:
+    """The codes of every person's first row; where there is none, that of a null, the last that there is."""
+    first = np.flatnonzero(rows.place == 0)
+    codes = np.full(persons, column.codes.size - 1, dtype=np.int32)
+    codes[rows.parent[first]] = rows.codes[column.column][first]
+    return codes

@@ -1,0 +1,97 @@
+"""The rows of a family as tickets: whose row it is, the keys that it has and names, its place in the order, its codes.
+
+A ticket is a function of one row. The numbers by which rows are chosen or put in order are keyed hashes, see
+`keyed_numbers`, of whose row it is and of what it holds.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.trusted.arrays import CodeArray, IntArray, WordArray
+from sfumato.trusted.constraints.numbers import numbers_of
+from sfumato.trusted.encoding.persons import persons
+from sfumato.trusted.families.layout import FamilyLayout
+from sfumato.trusted.keyed_numbers import derive_key, draw_factors, hash_ids, keyed_number
+
+_ID = pa.large_binary()
+
+
+class Tickets:
+    """The tickets of every table of a family, under one key."""
+
+    def __init__(self, layout: FamilyLayout, key: bytes) -> None:
+        self.layout = layout
+        self._key = derive_key(key, "persons")
+        self._keys = {name: derive_key(key, f"table {name}") for name in layout.tables}
+        self._factors = {name: draw_factors(self._keys[name], table.measured) for name, table in layout.tables.items()}
+
+    def has_key(self, name: str) -> bool:
+        """Whether rows of other tables name the rows of this one, which is not that of persons."""
+        return self.layout.family.level(name) > 1 and bool(self.layout.tables[name].counts)
+
+    def names_person(self, name: str) -> bool:
+        """Whether a row says itself whose it is. If not, the row that it names does."""
+        return self.layout.family.level(name) < 3 or self.layout.family.tables[name].person is not None
+
+    def schema(self, name: str) -> pa.Schema:
+        """The columns of a ticket. That of the person is there once it is known."""
+        table = self.layout.tables[name]
+        fields = [("person", _ID)]
+        fields += [("parent", _ID)] if self.layout.family.level(name) > 2 else []
+        fields += [("key", _ID)] if self.has_key(name) else []
+        fields += [] if table.ordered_by is None else [("order", pa.float64())]
+        return pa.schema([*fields, *((_code(place), pa.int32()) for place in range(len(table.measured)))])
+
+    def write(self, name: str, records: pa.RecordBatch) -> pa.RecordBatch:
+        """A ticket for each row of a table that can count; the person is null where the row that it names knows."""
+        table, family = self.layout.tables[name], self.layout.family
+        own, fields = family.tables[name], self.schema(name)
+        columns: dict[str, pa.Array] = {}
+        if self.names_person(name):
+            column = own.person or (own.key if name == family.root else family.foreign_key_of(name))
+            columns["person"] = persons(records.column(column))
+        else:
+            columns["person"] = pa.nulls(records.num_rows, _ID)
+        if "parent" in fields.names:
+            columns["parent"] = persons(records.column(family.foreign_key_of(name)))
+        if "key" in fields.names:
+            columns["key"] = persons(records.column(own.key))
+        if table.order_codes is not None:
+            columns["order"] = pa.array(numbers_of(table.order_codes, records.column(table.ordered_by)))
+        codes = table.layout.encode(records, table.measured).codes
+        columns |= {_code(place): pa.array(codes[column]) for place, column in enumerate(table.measured)}
+        written = pa.record_batch([columns[field] for field in fields.names], schema=fields)
+        needed = written.column("person" if self.names_person(name) else "parent")
+        return written.filter(needed.is_valid())
+
+    def codes_in(self, name: str, batch: pa.Table) -> dict[str, CodeArray]:
+        """The codes of tickets, by measured column."""
+        names = self.layout.tables[name].measured
+        found = {column: batch.column(_code(place)) for place, column in enumerate(names)}
+        return {column: _numpy(codes) for column, codes in found.items()}
+
+    def hash_persons(self, ids: pa.LargeBinaryArray) -> WordArray:
+        """The words of persons, with which the numbers of their rows begin."""
+        return hash_ids(self._key, ids)
+
+    def hash_keys(self, name: str, ids: pa.LargeBinaryArray) -> WordArray:
+        """The words of a table's keys."""
+        return hash_ids(self._keys[name], ids)
+
+    def numbers(
+        self, name: str, words: WordArray, codes: Mapping[str, CodeArray], key: pa.LargeBinaryArray | None
+    ) -> list[IntArray]:
+        """The numbers of each row: of its person, its codes and, where it has one, its key."""
+        if key is not None:
+            words = words + self.hash_keys(name, key)
+        return [keyed_number(words[:, place], factors, codes) for place, factors in enumerate(self._factors[name])]
+
+
+def _code(place: int) -> str:
+    return f"code {place}"
+
+
+def _numpy(column: pa.ChunkedArray) -> CodeArray:
+    return column.to_numpy() if column.num_chunks else np.zeros(0, dtype=np.int32)
