@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from graphlib import TopologicalSorter
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -230,14 +231,22 @@ class Layout:
             made = records.column(name) if one is None else pa.array(one.forward(numbers))
         return self.measured_codes[name].encode(made)
 
-    def decode(self, batch: Batch, rng: Chance, limits: Mapping[str, Limits]) -> pa.Table:
+    def decode(
+        self,
+        batch: Batch,
+        rng: Chance,
+        limits: Mapping[str, Limits],
+        known: Mapping[str, pa.Array] = MappingProxyType({}),
+    ) -> pa.Table:
         """Records of the table from codes of the measured columns; those that are there, and what follows from them.
 
-        `limits` are of columns of the table that are measured as they are.
+        `limits` are of columns of the table that are measured as they are; `known` are values of such columns, where
+        they are known better than their codes tell.
         """
         found: dict[str, pa.Array] = {}
         numbers: dict[str, FloatArray] = {}
-        drawn = {name: self._decode_one(batch, name, rng, limits) for name in batch.codes}
+        drawn = {name: self._decode_one(batch, name, rng, limits) for name in batch.codes if name not in known}
+        drawn |= known
         for name in drawn.keys() - self.made.keys():
             found[name] = drawn[name]
             if isinstance(self.codes[name], NumericCodec):

@@ -171,8 +171,8 @@ def _gaps(rows: _Rows) -> pa.Array:
 
 def _records(layout: FamilyLayout, view: View, kept: Mapping[str, _Rows]) -> Records:
     table = kept[view.table]
-    if view.name == PERSONS:
-        own = _everybody(layout, kept)
+    if view.name == PERSONS or view.having is not None:
+        own = _everybody(layout, kept, view.having)
     elif view.names("previous"):
         own = np.flatnonzero(table.place > 0)
     else:
@@ -184,12 +184,12 @@ def _records(layout: FamilyLayout, view: View, kept: Mapping[str, _Rows]) -> Rec
     return Records(weights, {one.name: _codes(layout, view, one, kept, own) for one in view.columns})
 
 
-def _everybody(layout: FamilyLayout, kept: Mapping[str, _Rows]) -> IntArray:
-    """The rows of persons who have rows wherever the schema says that everybody has some."""
+def _everybody(layout: FamilyLayout, kept: Mapping[str, _Rows], having: str | None) -> IntArray:
+    """The rows of persons who have rows wherever the schema says that everybody has some, and in one table more."""
     root = layout.family.root
     there = np.ones(len(kept[root].person), dtype=bool)
     for child in layout.family.children(root):
-        if layout.family.rows_of(child)[0] > 0:
+        if layout.family.rows_of(child)[0] > 0 or child == having:
             there &= np.bincount(kept[child].parent, minlength=len(there)) > 0
     return np.flatnonzero(there)
 

@@ -173,7 +173,7 @@ class FamilyLayout:
                 there = {name: ((1, root.codes[count].size),)}
                 rules += _absent_together(table, name, there)
             rules += [{**there, **_renamed(rule, child)} for rule in table.layout.measured.forbidden]
-            targets += _targets(table)
+            targets += () if may_be_absent else _targets(table)
         return View(PERSONS, root.name, tuple(columns), tuple(targets), tuple(rules))
 
     def _first(self, name: str) -> View:

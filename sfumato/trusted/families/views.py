@@ -1,7 +1,8 @@
 """The flat records that are measured of a person's rows: one view for each kind of record.
 
 persons        one record for each person: their row, how many rows they have in each child table, and the first of them
-TABLE, first   one record for each row that has rows in a table two levels below the persons: the first of these
+TABLE, first   one record for each row that has rows in a child table: the first of these. Where that row is a person's,
+               it is the record of `persons`, of those who have rows alone
 TABLE, next    one record for each later row of a table: the row itself, the row before it, and the rows above it
 """
 
@@ -45,6 +46,7 @@ class View:
     table     whose rows it is of
     targets   the columns that users will predict
     forbidden combinations of codes that no record has
+    having    a child table of persons of which they must have rows
     """
 
     name: str
@@ -52,6 +54,7 @@ class View:
     columns: tuple[ViewColumn, ...]
     targets: tuple[str, ...] = ()
     forbidden: tuple[Combination, ...] = ()
+    having: str | None = None
 
     @cached_property
     def schema(self) -> Schema:

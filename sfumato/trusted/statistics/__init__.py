@@ -7,6 +7,7 @@ from sfumato.trusted.statistics.at_bounds import AtBounds
 from sfumato.trusted.statistics.cells import Cells
 from sfumato.trusted.statistics.class_sums import ClassSums
 from sfumato.trusted.statistics.clipped_sums import ClippedSums
+from sfumato.trusted.statistics.code_sums import CodeSums
 from sfumato.trusted.statistics.distance_histogram import DistanceHistogram
 from sfumato.trusted.statistics.gradient import Gradient
 from sfumato.trusted.statistics.key_counts import KeyCounts
@@ -26,6 +27,7 @@ __all__ = [
     "Cells",
     "ClassSums",
     "ClippedSums",
+    "CodeSums",
     "DistanceHistogram",
     "Gradient",
     "KeyCounts",

@@ -50,12 +50,12 @@ def assemble_mixture(
         if not column.ordered:
             noise = noise * column.inside  # a rare category shares the noise of its group
         if is_long(plan.codes[name]):
-            cells = _without_unseen_tails(cells, column)
-        columns[name] = _pieces(column.grid, column.groups, noise, cells, column.weights)
+            cells = without_unseen_tails(cells, column)
+        columns[name] = pieces_of(column.grid, column.groups, noise, cells, column.weights)
     if plan.target is not None:
         noise = np.full(len(classes.groups), one_way.deviation / size)
         theta = np.where(classes.groups == owner[:, None], classes.inside, 0.0) if target is None else target
-        columns[plan.target] = _pieces(plan.grids[plan.target], classes.groups, noise, theta, classes.weights)
+        columns[plan.target] = pieces_of(plan.grids[plan.target], classes.groups, noise, theta, classes.weights)
     ordered = {name: columns[name] for name in plan.codes}
     tied = {child: _of_pieces(tie, one_way.columns[tie.parent], one_way.columns[child]) for child, tie in ties.items()}
     return TableMixture(weights, tie_columns(ordered, tied), size, settings=settings, ties=tied)
@@ -65,7 +65,7 @@ def _of_pieces(tie: Tie, parent: OneWay, child: OneWay) -> Tie:
     return Tie(tie.parent, tie.table[np.array(parent.grid.cells)][:, np.array(child.grid.cells)])
 
 
-def _without_unseen_tails(theta: FloatArray, column: OneWay) -> FloatArray:
+def without_unseen_tails(theta: FloatArray, column: OneWay) -> FloatArray:
     """The distribution over the cells of a column with next to nothing in tails where only noise was seen.
 
     Noise in cells that hold nothing is positive in some and negative in others; a probability cannot be negative, so
@@ -96,7 +96,9 @@ def unseen_tail(counts: FloatArray, sigma: float, size: float) -> int:
     return int(np.argmax(np.append(seen, True)))
 
 
-def _pieces(grid: Grid, groups: IntArray, noise: FloatArray, theta: FloatArray, weights: CodeWeights | None) -> Pieces:
+def pieces_of(
+    grid: Grid, groups: IntArray, noise: FloatArray, theta: FloatArray, weights: CodeWeights | None
+) -> Pieces:
     """The distribution over a grid each of whose cells is one run of codes, in the order of the codes.
 
     `noise` is of each cell.

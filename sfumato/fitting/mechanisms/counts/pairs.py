@@ -39,6 +39,7 @@ class Tuning(TuningConstants, group="counts.pairs"):
     lightest = 0.3  # weight of a pair that tells nothing of the target; the heaviest has 1
     by_cells = 1 / 3  # power of its cells by which a table weighs: then the error of all tables together is least
     by_cells_of_target = 1 / 6  # the same where tables serve a target first
+    numbers_alone = 5  # numbers of rows below it have a coarse cell each
 
 
 Pair = tuple[str, str]
@@ -79,9 +80,10 @@ def measure_pairs(curator: CuratorLike, plan: CountsPlan, one_way: OneWays) -> P
     """All pairs, or the heaviest of very many, on cells as fine as the noise allows, and functions on all values."""
     if plan.mu_pairs is None:
         return None
-    weights = _heaviest(plan, one_way)
+    weights = _heaviest(plan, one_way) if plan.pair_weights is None else dict(plan.pair_weights)
     coarse = _coarse_cells(plan, one_way, weights)
-    weights = _weigh_cells(weights, coarse, Tuning.by_cells if plan.target is None else Tuning.by_cells_of_target)
+    if plan.pair_weights is None:
+        weights = _weigh_cells(weights, coarse, Tuning.by_cells if plan.target is None else Tuning.by_cells_of_target)
     grids = {name: column.grid.merge(coarse[name][column.groups]) for name, column in one_way.columns.items()}
     if plan.target is not None:
         grids[plan.target] = plan.grids[plan.target].merge(one_way.classes.groups)
@@ -122,7 +124,25 @@ def _coarse_cells(plan: CountsPlan, one_way: OneWays, weights: Mapping[Pair, flo
     paired = len(set(itertools.chain(*weights)))
     levels = _levels(one_way.size, typical, paired, len(weights), one_way.classes.count)
     categories = _most_categories(one_way, levels, list(weights))
-    return {name: _coarse(column, levels, categories) for name, column in one_way.columns.items()}
+    return {
+        name: _half_octaves(plan, name, column) if name in plan.octaves else _coarse(column, levels, categories)
+        for name, column in one_way.columns.items()
+    }
+
+
+def _half_octaves(plan: CountsPlan, name: str, column: OneWay) -> IntArray:
+    """The coarse cell of each group of a number of rows: small ones alone, others by half octaves; missing alone.
+
+    Few persons have many rows, but they hold many of all rows: cells of about as many persons each would put all of
+    them into one.
+    """
+    low = getattr(plan.columns[name], "bounds", (0, 0))[0]
+    first = low + np.array([np.flatnonzero(column.groups == group)[0] for group in range(column.ordered)])
+    octave = np.rint(2 * np.log2(np.maximum(first, 0.5))).astype(np.int64)
+    cells = np.unique(
+        np.where(first < Tuning.numbers_alone, first, Tuning.numbers_alone + octave), return_inverse=True
+    )[1]
+    return np.append(cells, np.arange(len(column.grouped) - column.ordered) + cells.max() + 1)
 
 
 def _weigh_cells(weights: Mapping[Pair, float], coarse: Mapping[str, IntArray], power: float) -> dict[Pair, float]:

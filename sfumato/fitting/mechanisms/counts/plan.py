@@ -43,7 +43,8 @@ class CountsPlan:
 
     Each has its mu. `labelled` says whether the classes are few enough for a labeller, `pair_features` whether it looks
     at pairs. `functions` are to be learnt together with the pairs; `support` is what the schema's rules allow, None
-    where it has none.
+    where it has none. `pair_weights` are those of the pairs to ask for, where they do not follow from what is measured;
+    `octaves` are columns of numbers of rows, whose coarse cells are half octaves.
     """
 
     columns: Mapping[str, Column]
@@ -60,6 +61,8 @@ class CountsPlan:
     pair_features: bool
     support: Support | None = field(default=None, kw_only=True)
     functions: Functions = field(default=(), kw_only=True)
+    pair_weights: Mapping[tuple[str, str], float] | None = field(default=None, kw_only=True)
+    octaves: frozenset[str] = field(default=frozenset(), kw_only=True)
     design: int = field(default=DESIGN, kw_only=True)
 
     @cached_property

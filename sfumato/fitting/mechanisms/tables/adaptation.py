@@ -4,7 +4,8 @@ Features, trees and curvature come from the released tables and from records of 
 quantities are products, gradients and counts in leaves, which come through the curator.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -15,15 +16,13 @@ from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.tables.belief import Belief
 from sfumato.fitting.mechanisms.tables.growing import count_leaves, grow_tree
 from sfumato.fitting.mechanisms.tables.mending import Mending
-from sfumato.fitting.mechanisms.tables.plan import TablesPlan
 from sfumato.fitting.mechanisms.tables.screening import products_of, standing_out, with_products
 from sfumato.fitting.mechanisms.tables.whitening import whiten_features
-from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray, Int32Array
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps import Features, Lookup, Softmax
+from sfumato.trusted.feature_maps import Features, Grid, Lookup, Softmax
 from sfumato.trusted.feature_maps.features import VALUE_UNIT, contrasts
 from sfumato.trusted.measurement import CuratorLike, Measurement
 from sfumato.trusted.statistics import Gradient, LeafCounts
@@ -50,12 +49,62 @@ class Tuning(TuningConstants, group="tables.adaptation"):
     pool_values = 40_000_000  # in all, looked up for the synthetic records
 
 
+class TargetPlan(Protocol):
+    """What a plan says of the target."""
+
+    @property
+    def target(self) -> str | None:
+        """The column to predict."""
+
+    @property
+    def grids(self) -> Mapping[str, Grid]:
+        """The fine cells of every column."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The columns to predict it from."""
+
+    @property
+    def pair_features(self) -> bool:
+        """Whether pairs of them are looked at."""
+
+    @property
+    def mu_screen(self) -> float | None:
+        """Of the screen of sets of columns."""
+
+    @property
+    def mu_steps(self) -> tuple[float, ...]:
+        """Of the gradients."""
+
+    @property
+    def mu_leaves(self) -> float | None:
+        """Of the first tree."""
+
+    @property
+    def mu_rest(self) -> tuple[float, ...]:
+        """Of what the first tree says to ask more of."""
+
+
+class TargetModel(Protocol):
+    """A model that tells the target of its own records."""
+
+    @property
+    def size(self) -> float:
+        """The noisy number of records."""
+
+    def sample(self, rows: int, rng: np.random.Generator) -> Batch:
+        """Records, as codes."""
+
+    def class_probabilities(self, batch: Batch, target: str) -> FloatArray:
+        """The probability of every class of the target given the other columns (records x classes)."""
+
+
 def adapt(
     curator: CuratorLike,
-    plan: TablesPlan,
+    plan: TargetPlan,
     one_way: OneWays,
     pairs: PairTables | None,
-    mixture: TableMixture,
+    mixture: TargetModel,
     prior_sd: float,
 ) -> Softmax | None:
     """Ask what is left of the target, each question at the best model so far, and return the best after the last.
@@ -94,11 +143,11 @@ def adapt(
 
 
 def before_any_gradient(
-    plan: CountsPlan,
+    plan: "TargetPlan | CountsPlan",
     target: str,
     one_way: OneWays,
     pairs: PairTables | None,
-    mixture: TableMixture,
+    mixture: TargetModel,
     rank: int,
     prior_sd: float,
 ) -> Belief:
@@ -113,13 +162,13 @@ def before_any_gradient(
     return Belief.start(features, pool, told, one_way.size, prior_sd)
 
 
-def _start(features: Features, target: str, one_way: OneWays, mixture: TableMixture, prior_sd: float) -> Belief:
+def _start(features: Features, target: str, one_way: OneWays, mixture: TargetModel, prior_sd: float) -> Belief:
     """What the mixture tells of the target of its own records, along these features."""
     pool = _pool(mixture, len(features.directions))
     return Belief.start(features, pool, mixture.class_probabilities(pool, target), one_way.size, prior_sd)
 
 
-def adapt_again(answers: list[Measurement], one_way: OneWays, mixture: TableMixture, prior_sd: float) -> Softmax | None:
+def adapt_again(answers: list[Measurement], one_way: OneWays, mixture: TargetModel, prior_sd: float) -> Softmax | None:
     """The best model for another mixture, from gradients and leaves that were once released."""
     asked = [answer.statistic for answer in answers if isinstance(answer.statistic, Gradient)]
     if not asked:
@@ -135,7 +184,7 @@ def adapt_again(answers: list[Measurement], one_way: OneWays, mixture: TableMixt
     return mending.mended
 
 
-def log_ratios(plan: CountsPlan, one_way: OneWays, pairs: PairTables | None) -> list[Lookup]:
+def log_ratios(plan: "TargetPlan | CountsPlan", one_way: OneWays, pairs: PairTables | None) -> list[Lookup]:
     """For every cell of every table the log-ratio of each class to its share, shrunk to 0 where noise is large."""
     share = np.maximum(one_way.totals / one_way.size, Tuning.smallest_share)
     share /= share.sum()
@@ -205,7 +254,7 @@ def rank_of(one_way: OneWays, mu: float) -> int:
     return int(np.clip(Tuning.rank_rate * spread * one_way.size * mu, Tuning.fewest_directions, most))
 
 
-def _pool(mixture: TableMixture, values: int) -> Batch:
+def _pool(mixture: TargetModel, values: int) -> Batch:
     """Synthetic records, a few for each real one but not too many; the same for the same mixture."""
     rows = int(
         np.clip(

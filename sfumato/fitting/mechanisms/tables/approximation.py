@@ -103,6 +103,7 @@ class ProductMixture:
     marginals: Float32Array  # components x groups: those of their class; 0 where a component gives no probability
     offsets: IntArray
     families: Families | None = None  # where some components have the same logits
+    prior: float | None = None  # records of the marginals that draw each component; None: as in `Tuning`
 
     @cached_property
     def _column(self) -> IntArray:
@@ -127,7 +128,8 @@ class ProductMixture:
     @property
     def _prior(self) -> float | Float32Array:
         """Records of the marginals that draw each component; those of a family together have as many as one alone."""
-        return Tuning.prior if self.families is None else Tuning.prior / self.families.sizes[:, None]
+        prior = Tuning.prior if self.prior is None else self.prior
+        return prior if self.families is None else prior / self.families.sizes[:, None]
 
     def error(self, seen: Evidence) -> tuple[float, Float32Array, Float32Array]:
         """Minus the log-posterior up to a constant, and its gradient by both kinds of logits."""

@@ -16,6 +16,7 @@ from sfumato.fitting.mechanisms.counts.assembly import assemble_mixture
 from sfumato.fitting.mechanisms.counts.measure import measure_counts
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
+from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.tables.adaptation import adapt, adapt_again
@@ -70,10 +71,10 @@ def release_tables(
     if plan.mu_triples and pairs is not None:
         progress("measuring what three columns tell together, with noise")
         first = Fit(Components.components_first, Components.steps_first)
-        expected = _mixture(plan, one_way, pairs, first, average=False)
+        expected = fit_mixture(plan, one_way, pairs, first, average=False)
         pairs = add_answers(pairs, one_way, measure_triples(curator, plan, one_way, pairs, expected))
     progress("fitting the model to the noisy counts")
-    mixture = _mixture(plan, one_way, pairs, fit)
+    mixture = fit_mixture(plan, one_way, pairs, fit)
     progress("measuring corrections to the predictor of the target, with noise")
     return attach_labeller(mixture, plan, adapt(curator, plan, one_way, pairs, mixture, fit.prior))
 
@@ -89,7 +90,7 @@ def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: F
     record.must_be_left(plan.mu_target_left)
     if plan.mu_triples and pairs is not None:
         pairs = add_answers(pairs, one_way, record.left)
-    mixture = _mixture(plan, one_way, pairs, fit)
+    mixture = fit_mixture(plan, one_way, pairs, fit)
     return attach_labeller(mixture, plan, adapt_again(record.left, one_way, mixture, fit.prior))
 
 
@@ -101,12 +102,12 @@ def attach_labeller(mixture: TableMixture, plan: TablesPlan, model: Softmax | No
     return replace(mixture, labeller=Labeller.of(model, plan.target, forbidden=forbidden))
 
 
-def _mixture(
-    plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit, *, average: bool = True
+def fit_mixture(
+    plan: CountsPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit, *, average: bool = True
 ) -> TableMixture:
     """The fitted mixture over the codes of every column, the target among them; the average of some fits."""
     fits, most, steps = _fits(plan, one_way, pairs, fit) if average else (1, fit.components, fit.steps)
-    components, support = _components(one_way, pairs, most), plan.support
+    components, support = count_components(one_way, pairs, most), plan.support
     steps = max(1, steps * Planning.many_classes // max(Planning.many_classes, one_way.classes.count))
     if support is None:
         start = start_anywhere(one_way, components)
@@ -120,7 +121,7 @@ def _mixture(
     return assemble_mixture(plan, one_way, weights, thetas, np.tile(start.owner, fits), asdict(fit), target, ties)
 
 
-def _fits(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> tuple[int, int, int]:
+def _fits(plan: CountsPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> tuple[int, int, int]:
     """How many fits there are, the components that each has at most, and its steps.
 
     With a target there is one: its labeller mends what chance there is in a fit.
@@ -133,7 +134,7 @@ def _fits(plan: TablesPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit
     return fits, max(1, int(components)), max(1, int(steps))
 
 
-def _components(one_way: OneWays, pairs: PairTables | None, most: int) -> list[int]:
+def count_components(one_way: OneWays, pairs: PairTables | None, most: int) -> list[int]:
     """A component for every few noise deviations that a class holds; without pairs one is all that can be told."""
     if pairs is None:
         return [1] * one_way.classes.count
