@@ -4,8 +4,10 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack, overload
 
+from sfumato.artefact.families.quality import smallest_family_group
+from sfumato.artefact.families.release import FamilyRelease
 from sfumato.artefact.questions import quality_of
 from sfumato.artefact.release import Release
 from sfumato.artefact.statement import PrivacyStatement, hash_contents
@@ -13,6 +15,9 @@ from sfumato.artefact.warnings import warn_of
 from sfumato.errors import ReleaseWarning, RequestError
 from sfumato.fitting.completion.plan import delta_of_lists, plan_completion
 from sfumato.fitting.completion.tuning import COMPLETION_TUNING
+from sfumato.fitting.families.plan import plan_family
+from sfumato.fitting.families.release import release_family
+from sfumato.fitting.families.tuning import FAMILY, FAMILY_TUNING
 from sfumato.fitting.mechanisms.choice import choose_mechanism
 from sfumato.fitting.mechanisms.mechanism import find_mechanism
 from sfumato.fitting.stored_plan import StoredPlan
@@ -20,15 +25,47 @@ from sfumato.fitting.tuning import current_constants
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import DEFAULT_DELTA
 from sfumato.trusted.constraints import layout_of
+from sfumato.trusted.encoding import Header
+from sfumato.trusted.families import family_layout_of
 from sfumato.trusted.ledger.purpose import check_purpose
 from sfumato.trusted.reservation import LedgerLike
-from sfumato.trusted.schema import Schema
-from sfumato.trusted.session import check_terms, open_session
+from sfumato.trusted.schema import FamilySchema, Schema
+from sfumato.trusted.schema.file import read_schema
+from sfumato.trusted.session import Terms, check_terms, open_session
+
+
+class Options(TypedDict, total=False):
+    """What may be said of a release besides; see `release`."""
+
+    delta: float
+    mechanism: str
+    adjacency: Adjacency | str
+    ledger: LedgerLike
+    types: Literal["declared"] | None
+    components: int | None
+    seed: int | None
+    purpose: str | None
+    who: str | None
+    progress: Callable[[str], None]
+
+
+@overload
+def release(data: Any, schema: Schema, *, epsilon: float, **options: Unpack[Options]) -> Release: ...
+
+
+@overload
+def release(data: Any, schema: FamilySchema, *, epsilon: float, **options: Unpack[Options]) -> FamilyRelease: ...
+
+
+@overload
+def release(
+    data: Any, schema: Mapping[str, Any] | str | Path, *, epsilon: float, **options: Unpack[Options]
+) -> Any: ...
 
 
 def release(
     data: Any,
-    schema: Schema | Mapping[str, Any] | str | Path,
+    schema: Schema | FamilySchema | Mapping[str, Any] | str | Path,
     *,
     epsilon: float,
     delta: float = DEFAULT_DELTA,
@@ -41,12 +78,15 @@ def release(
     purpose: str | None = None,
     who: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
-) -> Release:
-    """Release the distribution of a private table.
+) -> Release | FamilyRelease:
+    """Release the distribution of a private table, or of a family of tables.
 
     data        a path to Parquet or CSV, or a folder of them, here or in the cloud, or to .zip, .xlsx, .npz or .npy; an
-                Arrow table or dataset; a pandas, polars or Spark frame; a table or query of a `sfumato.Database`
-    schema      the public knowledge of the table, a dictionary of it, or the path of its YAML file
+                Arrow table or dataset; a pandas, polars or Spark frame; a table or query of a `sfumato.Database`.
+                Of a family: a dictionary of these by table, a folder with a file for each table, a workbook, or the
+                path or address of a database
+    schema      the public knowledge of the table, a dictionary of it, or the path of its YAML file; `sfumato: 2` and
+                `tables:` make it a family
     epsilon, delta   the whole budget; nothing is spent on the side. Bounds and lists of values that the schema wants
                 estimated or discovered are paid for out of it
     mechanism   "tables"; "mixture", Gaussians for up to 32 numeric columns; "subspace", Gaussians for hundreds of them;
@@ -80,7 +120,13 @@ def release(
         >>> release.sample(5).num_rows
         5
     """
-    schema = schema if isinstance(schema, Schema) else Schema.load(schema)
+    schema = read_schema(schema)
+    if isinstance(schema, FamilySchema):
+        if mechanism not in ("auto", FAMILY) or components is not None:
+            raise RequestError("a family of tables has a mechanism of its own; leave out mechanism and components")
+        purposed = check_purpose(who, purpose)
+        terms = check_terms(schema, epsilon, delta, adjacency, types, ledger, seed, purpose=purposed)
+        return _release_family(data, schema, terms, progress)
     chosen = choose_mechanism(mechanism, layout_of(schema).measured)
     terms = check_terms(
         schema,
@@ -113,6 +159,7 @@ def release(
             stored = StoredPlan(plan.to_dict(), settings, constants, asked.to_dict())
         model = used.release(session.curator, plan, progress)
         measurements = session.curator.measurements
+        assert isinstance(session.header, Header)  # noqa: S101 - a single table has one
         statement = PrivacyStatement.of(
             measurements,
             contents=hash_contents(schema, session.header, stored, measurements),
@@ -128,6 +175,34 @@ def release(
         released = Release(schema, session.header, statement, stored, measurements, model)
     with suppress(Exception):  # it is made and paid for: whatever happens now must not lose it
         _warn(warn_of(0.0, terms.budget.delta, released.size, quality_of(released).smallest_group))
+    return released
+
+
+def _release_family(data: Any, schema: FamilySchema, terms: Terms, progress: Callable[[str], None]) -> FamilyRelease:
+    layout = family_layout_of(schema)
+    plan = plan_family(layout, terms.budget, terms.adjacency)  # what it refuses costs nothing yet
+    stored = StoredPlan(plan.to_dict(), {}, current_constants(FAMILY_TUNING))
+    _warn(warn_of(terms.budget.epsilon, terms.budget.delta))
+    with open_session(data, terms, FAMILY) as session:
+        model = release_family(session.curator, plan, layout, progress)
+        measurements = session.curator.measurements
+        assert not isinstance(session.header, Header)  # noqa: S101 - a family has one for each table
+        statement = PrivacyStatement.of(
+            measurements,
+            contents=hash_contents(schema, session.header, stored, measurements),
+            dataset=schema.name,
+            mechanism=FAMILY,
+            adjacency=terms.adjacency,
+            budget=terms.budget,
+            seeded=not session.private,
+            reservation=session.reservation.hash,
+            unit=schema.unit,
+            tables=tuple(schema.tables),
+        )
+        session.reservation.commit(statement.hash)
+        released = FamilyRelease(schema, session.header, statement, stored, measurements, model)
+    with suppress(Exception):  # it is made and paid for: whatever happens now must not lose it
+        _warn(warn_of(0.0, terms.budget.delta, released.size, smallest_family_group(released)))
     return released
 
 

@@ -13,7 +13,8 @@ import pytest
 import sfumato
 from sfumato.archive.members import from_json, read_members, to_json, write_members
 from sfumato.artefact.bundle import restore
-from sfumato.artefact.verify import Outcome, verify
+from sfumato.artefact.check import Outcome
+from sfumato.artefact.verify import verify
 from sfumato.errors import BudgetError, BundleError, DataError
 from sfumato.fitting.conditions import Condition
 from sfumato.trusted.encoding.inference import check_inferred

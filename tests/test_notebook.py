@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 import sfumato
-from sfumato.artefact.verify import Outcome
+from sfumato.artefact.check import Outcome
 from sfumato.cli.app import app
 from sfumato.errors import BundleError, DataError, OutputError, SchemaError
 from sfumato.fitting.generators.training import Epoch

@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 import sfumato
-from sfumato.artefact.verify import Outcome, verify
+from sfumato.artefact.check import Outcome
+from sfumato.artefact.verify import verify
 from sfumato.errors import BundleError, EarlierDesignError
 from sfumato.fitting.mechanisms.counts import grids, merging
 from sfumato.fitting.mechanisms.mechanism import find_mechanism, restore_plan

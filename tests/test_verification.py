@@ -7,7 +7,9 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.artefact.verify import Check, Outcome, same_parts, verify
+from sfumato.artefact.check import Check, Outcome
+from sfumato.artefact.same_parts import same_parts
+from sfumato.artefact.verify import verify
 from sfumato.fitting.retraining.fit import OWN
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget, mu_of

@@ -12,20 +12,18 @@ model.json, model.arrow   the fitted model
 """
 
 import errno
-import hashlib
-import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.archive.members import from_arrow_file, from_json, read_members, to_arrow_file, to_json, write_members
 from sfumato.artefact.release import Release
+from sfumato.artefact.shared_parts import check_repeats, restore, share
 from sfumato.artefact.statement import PrivacyStatement
-from sfumato.errors import BundleError
+from sfumato.errors import BundleError, RequestError
 from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.model import read_model
 from sfumato.fitting.stored_plan import StoredPlan
@@ -34,23 +32,25 @@ from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding import Encoder, Header
 from sfumato.trusted.feature_maps.grid import count_stretched
 from sfumato.trusted.measurement import Measurement
-from sfumato.trusted.schema import Schema
+from sfumato.trusted.schema import FamilySchema, Schema
 from sfumato.trusted.statistics import size_of
 
+if TYPE_CHECKING:
+    from sfumato.artefact.families.release import FamilyRelease
+
 _JSON = ("schema.json", "header.json", "statement.json", "plan.json", "parts.json", "measurements.json", "model.json")
-_SHARED = ("features", "damping", "places")  # what several statistics have in common is written once
-_MOST_SHARED, _TIMES_SHARED = 1 << 24, 32  # characters that shared parts may take when all are put back
+_FAMILY = 2  # version of the schema of a family of tables
 _TIMES_STRETCHED = 4  # numbers of long grids for every value that was measured: opening takes memory as the file does
 _MOST_RUNS = 1 << 16  # of the conditions on a release
 _ROOM, _ROOM_FOR_A_PAIR = 1 << 26, 24  # bytes that a bundle may need, and more of them for every pair of columns
 
 
-def room_for(schema: Schema) -> int:
+def room_for(schema: Schema | FamilySchema) -> int:
     """Bytes that a bundle may need; claimed on the disk before a budget is spent.
 
     A wide table is asked for its second moments, three times at most.
     """
-    columns = len(schema.by_name)
+    columns = len(schema.by_name if isinstance(schema, Schema) else schema.columns)
     return _ROOM + _ROOM_FOR_A_PAIR * columns * (columns + 1) // 2
 
 
@@ -87,8 +87,8 @@ def write_bundle(release: Release, file: BinaryIO) -> None:
     write_members(members, file)
 
 
-def open_release(path: str | Path) -> Release:
-    """Open a bundle.
+def open_release(path: str | Path) -> "Release | FamilyRelease":
+    """Open a bundle: the release of a table, or of a family of tables.
 
     Edge cases
         Not a path, not there, cut short, changed in any byte, of another format, or with content that does not fit
@@ -110,6 +110,14 @@ def open_release(path: str | Path) -> Release:
         raise BundleError(f"{path}: {error}") from None
 
 
+def open_table(path: str | Path) -> Release:
+    """Open a bundle that holds the release of a single table; one of a family raises `RequestError`."""
+    found = open_release(path)
+    if not isinstance(found, Release):
+        raise RequestError(f"{path} holds a family of tables, and this is for single tables")
+    return found
+
+
 def _bytes_of(path: Path) -> bytes:
     """The content of a plain file; a device may have no end."""
     if path.exists() and not path.is_file():
@@ -117,7 +125,9 @@ def _bytes_of(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _from_members(members: dict[str, bytes]) -> Release:
+def _from_members(members: dict[str, bytes]) -> "Release | FamilyRelease":
+    if from_json(members.get("schema.json", b""), "schema.json").get("sfumato") == _FAMILY:
+        return _of_family(members)
     arrays = [name for name in members if name.startswith("measurements/")]
     if list(members) != [*_JSON[:-1], *arrays, _JSON[-1], "model.arrow"]:
         raise BundleError("the bundle lacks a part or has one that is not known; ask for a fresh copy")
@@ -127,6 +137,17 @@ def _from_members(members: dict[str, bytes]) -> Release:
             values=[from_arrow_file(members[name], name).column("value").to_numpy() for name in arrays],
             table=from_arrow_file(members["model.arrow"], "model.arrow"),
         )
+    except Exception as error:  # noqa: BLE001 - content from anywhere may fail to fit together in any way
+        raise BundleError(f"the bundle's content does not fit together ({type(error).__name__}: {error})") from None
+
+
+def _of_family(members: dict[str, bytes]) -> "FamilyRelease":
+    from sfumato.artefact.families.bundle import read_family
+
+    try:
+        return read_family(members)
+    except BundleError:
+        raise
     except Exception as error:  # noqa: BLE001 - content from anywhere may fail to fit together in any way
         raise BundleError(f"the bundle's content does not fit together ({type(error).__name__}: {error})") from None
 
@@ -144,9 +165,7 @@ def _assembled(
     table: pa.Table,
 ) -> Release:
     """A release from the content of its files; whatever is too little or too much raises."""
-    left = _MOST_SHARED + _TIMES_SHARED * sum(map(len, map(json.dumps, parts.values())))
-    if sum(_length_restored(part, parts) for part in (measured, model)) > left:
-        raise ValueError("the parts of the bundle repeat each other too often")
+    check_repeats(parts, measured, model)
     measured, model = (restore(part, parts) for part in (measured, model))
     if count_stretched([measured, model, plan]) > _TIMES_STRETCHED * sum(map(len, values)):
         raise ValueError("grids of the bundle have more cells than were measured")
@@ -188,40 +207,3 @@ def _check_sound(release: Release) -> None:
         if condition.column not in columns or max(stop for _, stop in condition.runs) > columns[condition.column].size:
             raise ValueError("a condition is on a column or a code that the schema has not")
     _ = release.model  # a condition without probability is refused now
-
-
-def share(content: Any, parts: dict[str, Any]) -> Any:
-    """The content with every shared part replaced by its hash; what was there goes into `parts`."""
-    if isinstance(content, list):
-        return [share(item, parts) for item in content]
-    if not isinstance(content, dict):
-        return content
-    shared = {name: share(item, parts) for name, item in content.items()}
-    for key in shared.keys() & set(_SHARED):
-        name = hashlib.sha256(json.dumps(shared[key], sort_keys=True).encode()).hexdigest()
-        parts[name] = shared[key]
-        shared[key] = name
-    return shared
-
-
-def restore(content: Any, parts: Mapping[str, Any]) -> Any:
-    """The content before `share`."""
-    if isinstance(content, list):
-        return [restore(item, parts) for item in content]
-    if not isinstance(content, dict):
-        return content
-    return {name: parts[item] if name in _SHARED else restore(item, parts) for name, item in content.items()}
-
-
-def _length_restored(content: Any, parts: Mapping[str, Any]) -> int:
-    """The characters of all shared parts that `restore` would put back."""
-    lengths = {name: len(json.dumps(part)) for name, part in parts.items()}
-
-    def length(item: Any) -> int:
-        if isinstance(item, list):
-            return sum(map(length, item))
-        if not isinstance(item, dict):
-            return 0
-        return sum(lengths[one] if name in _SHARED else length(one) for name, one in item.items())
-
-    return length(content)

@@ -16,13 +16,17 @@ from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Header
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED, units_of
-from sfumato.trusted.schema import Schema, Unit
+from sfumato.trusted.schema import FamilySchema, Schema, Unit
 from sfumato.trusted.schema.display import shorten
 
 if TYPE_CHECKING:
     from sfumato.trusted.budget import Budget
 
 _OPEN_BY_RECORD = "Somebody with several records: each record is protected, all of them together less so."
+_OPEN_BY_FAMILY = (
+    "Somebody under several keys: each is protected, all of them together less so.",
+    "Whoever is named in rows of others, such as a doctor: they are protected as a part of those rows alone.",
+)
 _OPEN_BY_PERSON = "Somebody under several ids: each id is protected, all of them together less so."
 _ALWAYS_OPEN = (
     "What the records say together: that is what is released.",
@@ -33,10 +37,11 @@ _ALWAYS_OPEN = (
 
 
 class _Words(NamedTuple):
-    """How a statement speaks of an adjacency: to one record, to one person, and what it leaves open."""
+    """How a statement speaks of an adjacency: to one record, to one person, of a family, and what it leaves open."""
 
     record: str
     person: str
+    family: str
     open: tuple[str, ...]
 
 
@@ -46,18 +51,21 @@ def _words_for(adjacency: Adjacency) -> _Words:
             return _Words(
                 "Whether any one record was in the table or not",
                 "Whether any one person was in the table or not, with all of their records",
+                "Whether any one person was in the database or not, with all of their rows in all tables",
                 (),
             )
         case Adjacency.REPLACE:
             return _Words(
                 "Whatever values any one record had",
                 "Whatever records any one person had",
+                "Whatever rows any one person had in all tables",
                 ("The number of records or of persons: this release treats it as public.",),
             )
         case Adjacency.LABEL:
             return _Words(
                 "Whatever target value any one record had",
                 "Whatever target values the records of any one person had",
+                "Whatever target values the rows of any one person had",
                 ("All columns except the target, and the number of records: this release treats them as public.",),
             )
         case _:
@@ -86,7 +94,8 @@ class PrivacyStatement(_Content):
 
     `units` are 1e-12 of mu squared; `reservation` is the hash of the ledger's entry, if there is one; `contents` is the
     hash of schema, header, plan and measurements, so that the ledger, which keeps the hash of this statement, vouches
-    for them. `delta_keys` of delta went to lists of values that were discovered; the rest is for the noise.
+    for them. `tables` are those of a family, whose `unit` is a person with all rows in all of them. `delta_keys` of
+    delta went to lists of values that were discovered; the rest is for the noise.
     """
 
     dataset: str
@@ -101,6 +110,7 @@ class PrivacyStatement(_Content):
     units_spent: Units | Literal[0]
     reservation: str | None
     unit: Unit | None = None
+    tables: tuple[str, ...] | None = None
     delta_keys: Annotated[float, Field(gt=0, lt=1)] | None = None
 
     @model_validator(mode="after")
@@ -122,6 +132,7 @@ class PrivacyStatement(_Content):
         seeded: bool,
         reservation: str | None,
         unit: Unit | None = None,
+        tables: Sequence[str] | None = None,
     ) -> "PrivacyStatement":
         """The statement of everything that came through the curator."""
         items = tuple(item_of(measurement, adjacency, unit) for measurement in measurements)
@@ -138,6 +149,7 @@ class PrivacyStatement(_Content):
             units_spent=sum(item.units for item in items),
             reservation=reservation,
             unit=unit,
+            tables=None if tables is None else tuple(tables),
             delta_keys=budget.delta_keys or None,
         )
 
@@ -164,6 +176,8 @@ class PrivacyStatement(_Content):
     @property
     def protects(self) -> str:
         """Whom the promise is for."""
+        if self.tables is not None:
+            return "one person, all of their rows in all tables"
         return "one person, all of their records" if self.unit else "one record"
 
     @property
@@ -187,7 +201,7 @@ class PrivacyStatement(_Content):
         epsilon = self.epsilon
         factor = math.exp(min(epsilon, 700.0))
         words = _words_for(self.adjacency)
-        change = words.person if self.unit else words.record
+        change = words.family if self.tables is not None else words.person if self.unit else words.record
         return (
             f"{change}, the probability of anything that can be seen in this release changes by a factor of at most "
             f"e^{epsilon:g} = {factor:.4g}, except with an additional probability of at most {self.delta:g}: "
@@ -208,6 +222,11 @@ class PrivacyStatement(_Content):
     def _whose(self) -> str:
         if self.unit is None:
             return ""
+        if self.tables is not None:
+            return (
+                f" Column {self.unit.column} tells persons apart; the rows of {_listed(self.tables)} that lead to a "
+                "person by the keys of the schema, and to nobody else, are theirs, however many they are."
+            )
         records = self.unit.records
         count = "1 record of each counts" if records == 1 else f"{records} records of each count"
         return f" Column {self.unit.column} tells persons apart; {count} at most."
@@ -226,8 +245,9 @@ class PrivacyStatement(_Content):
     @property
     def not_protected(self) -> tuple[str, ...]:
         """What this promise does not cover."""
-        whose = _OPEN_BY_PERSON if self.unit else _OPEN_BY_RECORD
-        return (*_ALWAYS_OPEN, whose, *_words_for(self.adjacency).open)
+        of_one = (_OPEN_BY_PERSON if self.unit else _OPEN_BY_RECORD,)
+        whose = of_one if self.tables is None else _OPEN_BY_FAMILY
+        return (*_ALWAYS_OPEN, *whose, *_words_for(self.adjacency).open)
 
     @property
     def hash(self) -> str:
@@ -236,7 +256,7 @@ class PrivacyStatement(_Content):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and dictionaries; what there is not, unit or delta of lists, is left out."""
-        absent = {name for name in ("unit", "delta_keys") if getattr(self, name) is None}
+        absent = {name for name in ("unit", "tables", "delta_keys") if getattr(self, name) is None}
         return self.model_dump(mode="json", exclude=absent)
 
     @classmethod
@@ -245,15 +265,28 @@ class PrivacyStatement(_Content):
         return cls.model_validate(content)
 
 
-def hash_contents(schema: Schema, header: Header, plan: StoredPlan, measurements: Sequence[Measurement]) -> str:
+def hash_contents(
+    schema: Schema | FamilySchema,
+    header: Header | Mapping[str, Header],
+    plan: StoredPlan,
+    measurements: Sequence[Measurement],
+) -> str:
     """The fingerprint of all that a release says beside its model, which follows from it."""
     content = {
         "schema": schema.to_dict(),
-        "header": {"frame": header.frame, "types": dict(header.types)},
+        "header": _plain(header) if isinstance(header, Header) else {name: _plain(one) for name, one in header.items()},
         "plan": plan.to_dict(),
         "measurements": [*map(_hash_of, measurements)],
     }
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _plain(header: Header) -> dict[str, Any]:
+    return {"frame": header.frame, "types": dict(header.types)}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _hash_of(measurement: Measurement) -> str:

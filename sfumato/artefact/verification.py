@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sfumato.trusted.schema.display import BOX, html_table, list_some, shorten
 
 if TYPE_CHECKING:
-    from sfumato.artefact.verify import Check
+    from sfumato.artefact.check import Check
 
 _LONGEST_DETAIL = 160
 

@@ -2,17 +2,16 @@
 
 import json
 import math
-from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from sfumato.artefact.bundle import open_release
+from sfumato.artefact.check import SAME, Check, Outcome
+from sfumato.artefact.families.release import FamilyRelease
+from sfumato.artefact.families.verify import check_family_model, check_family_plan, check_family_schema
 from sfumato.artefact.release import Release
+from sfumato.artefact.same_parts import same_parts
 from sfumato.artefact.statement import hash_contents, item_of
 from sfumato.artefact.verification import Verification
 from sfumato.errors import EarlierDesignError, LedgerError, RequestError, SfumatoError
@@ -33,45 +32,14 @@ from sfumato.trusted.schema import Schema
 from sfumato.trusted.statistics import KeyCounts, size_of
 from sfumato.trusted.thresholds import threshold
 
-_SAME = 0.02  # total variation that the last digits of another processor may add up to
 _SHOWN = 3  # changes that are named
-_ROUNDING = 1e-6  # of the largest number: what passes for the same
 
 
-class Outcome(StrEnum):
-    """What became of a check.
-
-    What could not be recomputed is neither right nor wrong, and never counts as right. What differs from what this
-    version would do is said apart, and is no fault.
-    """
-
-    HOLDS = "holds"
-    FAILS = "fails"
-    DIFFERS = "differs"
-    UNCHECKED = "not checked"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing to recompute, whether it agrees, and the numbers, or why it could not be recomputed."""
-
-    what: str
-    outcome: Outcome
-    detail: str
-
-    @classmethod
-    def of(cls, what: str, holds: bool, detail: str) -> "Check":
-        """A check that was made."""
-        return cls(what, Outcome.HOLDS if holds else Outcome.FAILS, detail)
-
-    @property
-    def holds(self) -> bool:
-        """Whether it was made, and agrees."""
-        return self.outcome == Outcome.HOLDS
+Released = Release | FamilyRelease
 
 
 def verify(
-    release: Release | str | Path, features: Any = None, ledger: Ledger | str | Path | None = None
+    release: Released | str | Path, features: Any = None, ledger: Ledger | str | Path | None = None
 ) -> Verification:
     """Every check of a release whose bytes and hashes have been checked by opening it.
 
@@ -95,43 +63,45 @@ def verify(
         >>> bool(sfumato.verify(release))
         True
     """
-    if not isinstance(release, Release):
-        release = open_release(release)
-    checks = (_noise, _shape, _items, _contents, _budget, _claim, _schema)
-    found = [*(check(release) for check in checks), _replay(release, features), _seed(release), _plan(release)]
-    if release.plan.asked is not None:
-        found += [_lists(release), _completion(release)]
+    opened = open_release(release) if isinstance(release, str | Path) else release
+    found = [check(opened) for check in (_noise, _shape, _items, _contents, _budget, _claim)]
+    if isinstance(opened, FamilyRelease):
+        found += [check_family_schema(opened), check_family_model(opened), _seed(opened), check_family_plan(opened)]
+    else:
+        found += [_schema(opened), _replay(opened, features), _seed(opened), _plan(opened)]
+        if opened.plan.asked is not None:
+            found += [_lists(opened), _completion(opened)]
     if ledger is not None:
-        found.append(_written_down(release, ledger if isinstance(ledger, Ledger) else Ledger(ledger)))
+        found.append(_written_down(opened, ledger if isinstance(ledger, Ledger) else Ledger(ledger)))
     return Verification(tuple(found))
 
 
-def _noise(release: Release) -> Check:
+def _noise(release: Released) -> Check:
     adjacency = release.statement.adjacency
     asked = [noise_scale(item.statistic.sensitivity(adjacency), item.mu) for item in release.measurements]
     holds = all(sigma == item.sigma for sigma, item in zip(asked, release.measurements, strict=True))
     return Check.of("noise of every measurement", holds, f"{len(asked)} scales follow from sensitivity and mu")
 
 
-def _shape(release: Release) -> Check:
+def _shape(release: Released) -> Check:
     sizes = [(size_of(item.statistic), item.values) for item in release.measurements]
     holds = all(values.shape == (size,) and values.dtype == "int64" for size, values in sizes)
     return Check.of("integers, one for each cell", holds, f"{sum(size for size, _ in sizes)} values")
 
 
-def _items(release: Release) -> Check:
+def _items(release: Released) -> Check:
     statement = release.statement
     recomputed = tuple(item_of(item, statement.adjacency, statement.unit) for item in release.measurements)
     return Check.of("statement lists every measurement", recomputed == statement.items, f"{len(recomputed)} measured")
 
 
-def _contents(release: Release) -> Check:
+def _contents(release: Released) -> Check:
     found = hash_contents(release.schema, release.header, release.plan, release.measurements)
     holds = found == release.statement.contents
     return Check.of("statement is of this schema, header, plan and measurements", holds, f"sha256 {found[:12]}")
 
 
-def _written_down(release: Release, ledger: Ledger) -> Check:
+def _written_down(release: Released, ledger: Ledger) -> Check:
     digest, entries = release.statement.hash, ledger.entries()
     if not entries:
         raise LedgerError(f"the ledger {ledger.place} does not exist, or has no entries; check where it is")
@@ -139,7 +109,7 @@ def _written_down(release: Release, ledger: Ledger) -> Check:
     return Check.of("statement is in the ledger", holds, f"sha256 {digest[:12]}")
 
 
-def _budget(release: Release) -> Check:
+def _budget(release: Released) -> Check:
     statement = release.statement
     spent = statement.budget.records**2 * sum(units_of(item.mu) for item in release.measurements)
     holds = spent == statement.units_spent and spent <= statement.units_budget
@@ -147,7 +117,7 @@ def _budget(release: Release) -> Check:
     return Check.of("costs add up and stay in the budget", holds, detail)
 
 
-def _claim(release: Release) -> Check:
+def _claim(release: Released) -> Check:
     statement = release.statement
     noise = delta_of(statement.epsilon, math.sqrt(statement.units_budget / UNITS_PER_MU_SQUARED))
     delta = noise + (statement.delta_keys or 0.0)
@@ -186,46 +156,12 @@ def _replay(release: Release, features: Any) -> Check:
     except (SfumatoError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, RuntimeError) as error:
         return Check.of(what, holds=False, detail=str(error))
     off = again.distance(release.fitted) if type(again) is type(release.fitted) else 1.0
-    if off > _SAME:
+    if off > SAME:
         return Check.of(what, holds=False, detail=f"fitted anew; farthest off by {off:.1g}")
     if not same_parts(again, release.fitted):
         detail = f"fitted anew; off by {off:.1g}, more than rounding: another kind of processor, or a change by hand"
         return Check(what, Outcome.UNCHECKED, detail)
     return Check.of(what, holds=True, detail="fitted anew; the same to rounding")
-
-
-def same_parts(one: Model, other: Model) -> bool:
-    """Whether two models are written down alike, numbers to a millionth of the largest beside them."""
-    (content, table), (others, there) = one.to_parts(), other.to_parts()
-    if table.schema != there.schema or table.num_rows != there.num_rows:
-        return False
-    columns = zip(table.columns, there.columns, strict=True)
-    return _same(content, others) and all(_same_column(mine, theirs) for mine, theirs in columns)
-
-
-def _same_column(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
-    """Whether two stored columns of one type are the same; in a column of lists each list counts for itself."""
-    if not pa.types.is_fixed_size_list(one.type):
-        return _same(one.to_pylist(), other.to_pylist())
-    lists = (column.combine_chunks().flatten().to_numpy() for column in (one, other))
-    mine, theirs = (numbers.reshape(len(one), one.type.list_size) for numbers in lists)
-    return bool((np.abs(mine - theirs) <= _ROUNDING * np.abs(mine).max(axis=1, keepdims=True, initial=0.0)).all())
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether content is the same, lists of numbers to a millionth of their largest."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        if len(one) != len(other):
-            return False
-        if not all(isinstance(item, int | float) for item in (*one, *other)):
-            return all(map(_same, one, other))
-        mine, theirs = np.array(one, dtype=np.float64), np.array(other, dtype=np.float64)
-        return bool((np.abs(mine - theirs) <= _ROUNDING * np.abs(mine).max(initial=0.0)).all())
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=_ROUNDING)
-    return bool(one == other)
 
 
 def _fit_again(release: Release, features: Batch | None) -> Model:
@@ -294,5 +230,5 @@ def _completion(release: Release) -> Check:
     return Check.of(what, again == release.schema, f"{len(release.completing)} measured")
 
 
-def _seed(release: Release) -> Check:
+def _seed(release: Released) -> Check:
     return Check.of("noise from a cryptographic source", not release.statement.seeded, release.statement.label)

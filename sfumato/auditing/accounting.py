@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.artefact.bundle import open_release
-from sfumato.artefact.verify import Outcome, verify
+from sfumato.artefact.check import Outcome
+from sfumato.artefact.verify import verify
 from sfumato.auditing.findings import Finding
 from sfumato.auditing.neighbours import Candidates, bases, spent, worst_pairs
 from sfumato.auditing.setting import Setting

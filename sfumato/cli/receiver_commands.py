@@ -126,7 +126,7 @@ def verify(
     Example: `sfumato verify stays.sfumato --ledger ledger.sqlite`
     """
     from sfumato.artefact.bundle import open_release
-    from sfumato.artefact.verify import Check, Outcome
+    from sfumato.artefact.check import Check, Outcome
     from sfumato.artefact.verify import verify as recompute
     from sfumato.cli import table_files
     from sfumato.trusted.ledger import Ledger

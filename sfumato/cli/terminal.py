@@ -15,8 +15,8 @@ from rich.text import Text
 from sfumato.errors import BudgetExceededError, ReleaseWarning, SfumatoError
 
 if TYPE_CHECKING:
+    from sfumato.artefact.check import Check
     from sfumato.artefact.release import Release
-    from sfumato.artefact.verify import Check
     from sfumato.evaluation import Evaluation
     from sfumato.evaluation.checking import ColumnCheck
 

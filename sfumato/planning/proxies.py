@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from sfumato.artefact.bundle import open_release
+from sfumato.artefact.bundle import open_table
 from sfumato.artefact.frames import decode
 from sfumato.artefact.release import Release
 from sfumato.errors import RequestError
@@ -38,7 +38,7 @@ class Proxy(Protocol):
 def open_proxy(like: Any, schema: Schema) -> Proxy:
     """A release, the path of a bundle, or a public table in any form that `release` takes."""
     if isinstance(like, str | Path) and Path(like).suffix == ".sfumato":
-        return _of_release(open_release(like), str(like), schema)
+        return _of_release(open_table(like), str(like), schema)
     if isinstance(like, Release):
         return _of_release(like, like.schema.name, schema)
     return _of_sample(like, schema)

@@ -4,7 +4,7 @@ Everything that one release needs of the private side is put together here, so t
 put it together wrongly.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,8 +19,9 @@ from sfumato.trusted.ledger.purpose import UNSAID, Purpose
 from sfumato.trusted.noise import SecureNoise, SeededNoise
 from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.reservation import LedgerLike, Reservation
-from sfumato.trusted.schema import Schema
-from sfumato.trusted.sources import open_source
+from sfumato.trusted.schema import FamilySchema, Schema
+from sfumato.trusted.sources import Source, open_source
+from sfumato.trusted.sources.family_opening import open_family
 
 Types = Literal["declared"] | None
 
@@ -35,7 +36,7 @@ class Terms:
     seed     of the noise, for tests and studies; such a release is marked as not private
     """
 
-    schema: Schema
+    schema: Schema | FamilySchema
     budget: Budget
     adjacency: Adjacency
     types: Types
@@ -45,7 +46,7 @@ class Terms:
 
 
 def check_terms(
-    schema: Schema,
+    schema: Schema | FamilySchema,
     epsilon: float,
     delta: float,
     adjacency: str,
@@ -65,6 +66,14 @@ def check_terms(
         raise RequestError(f'types is {types!r}; say "declared", or leave it out')
     if adjacency not in list(Adjacency):
         raise RequestError(f"adjacency is {adjacency!r}; use one of {', '.join(Adjacency)}")
+    if isinstance(schema, FamilySchema):
+        if adjacency == Adjacency.LABEL:
+            raise RequestError(
+                "label adjacency is not for families of tables: the target of a row is among what is measured of the "
+                "next one; choose add-remove or replace"
+            )
+        budget = Budget(epsilon, delta, schema.unit.records, delta_keys)
+        return Terms(schema, budget, Adjacency(adjacency), "declared" if types else None, ledger, seed, purpose)
     if adjacency == Adjacency.LABEL and schema.target is None:
         raise RequestError(
             "label adjacency protects the target, and the schema names none; name one or choose add-remove"
@@ -88,7 +97,7 @@ class Session:
     """One release while it runs: what it may ask, what its table looked like, and its entry in the ledger."""
 
     curator: Curator
-    header: Header
+    header: Header | Mapping[str, Header]
     reservation: Reservation
     private: bool  # the noise is that of the operating system's cryptographic source
 
@@ -106,12 +115,18 @@ def open_session(data: Any, terms: Terms, mechanism: str) -> Iterator[Session]:
     schema, budget = terms.schema, terms.budget
     noise = SecureNoise() if terms.seed is None else SeededNoise(terms.seed)
     with Reservation(terms.ledger, schema.name, budget) as reservation, ExitStack() as opened:
-        source = open_source(data, schema, noise.key(), declared=terms.types == "declared")
+        declared = terms.types == "declared"
+        source: Source
+        public: tuple[str, ...] = ()
+        if isinstance(schema, FamilySchema):
+            source = open_family(data, schema, noise.key(), declared=declared)
+        else:
+            source = open_source(data, schema, noise.key(), declared=declared)
+            public = layout_of(schema).measured.features if schema.public_features else ()
         opened.callback(source.close)
         unit = schema.unit.column if schema.unit else None
         reservation.enter(terms.adjacency, mechanism, not noise.private, unit, terms.purpose)
         privacy_filter = PrivacyFilter(budget.units, budget.records, budget.delta_keys)
-        public = layout_of(schema).measured.features if schema.public_features else ()
         curator = Curator(source, terms.adjacency, privacy_filter, noise, public)
         opened.pop_all()
         opened.callback(curator.close)  # which closes the source that it uses then

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
-from sfumato.artefact.verify import Outcome, verify
+from sfumato.artefact.check import Outcome
+from sfumato.artefact.verify import verify
 from sfumato.errors import RequestError
 from sfumato.fitting.violating_rows import find_violating_rows
 from tests.constraints.stays import COLUMNS, CONSTRAINTS, SCHEMA, stays

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.artefact.verify import Outcome, verify
+from sfumato.artefact.check import Outcome
+from sfumato.artefact.verify import verify
 from sfumato.auditing.gdp import answers, mu_lower_bound
 from sfumato.auditing.transcript import mu_between
 from sfumato.errors import RequestError

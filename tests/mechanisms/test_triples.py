@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.artefact.verify import Outcome, verify
+from sfumato.artefact.check import Outcome
+from sfumato.artefact.verify import verify
 from sfumato.fitting.mechanisms.counts.pairs import TripleTable
 from sfumato.fitting.mechanisms.tables.triple_evidence import TripleEvidence
 from sfumato.trusted.statistics import Cells, Parities

@@ -4,8 +4,8 @@ All persons go one step at a time. A row is drawn given the rows above it, its p
 rows told: components of a step that explained them well are likelier, by `Tuning.memory` of the evidence.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,7 @@ from sfumato.fitting.violating_rows import find_violating_rows
 from sfumato.trusted.arrays import BoolArray, CodeArray, Float32Array, FloatArray, IntArray
 from sfumato.trusted.constraints.numbers import numbers_of, write_numbers
 from sfumato.trusted.encoding import Batch, NumericCodec
+from sfumato.trusted.encoding.code_arrays import Limits
 from sfumato.trusted.families import FamilyLayout, TableLayout, View
 from sfumato.trusted.families.views import PERSONS
 from sfumato.trusted.schema import IntegerColumn, Schema
@@ -45,6 +46,7 @@ class FamilySampler:
 
     model: FamilyModel
     layout: FamilyLayout
+    limits: Mapping[str, Limits] = field(default_factory=dict)  # of columns of persons
 
     def draw(self, persons: int, rng: np.random.Generator) -> Drawn:
         """So many persons with all their rows."""
@@ -52,6 +54,22 @@ class FamilySampler:
         for name in self.layout.family.in_order[1:]:
             found[name] = self._draw_table(name, found, rng)
         return found
+
+    def keep(self, drawn: Drawn, persons: IntArray) -> Drawn:
+        """The rows of some of the persons, who are numbered anew."""
+        kept: Drawn = {}
+        number: dict[str, IntArray] = {}
+        root = self.layout.family.root
+        for name in self.layout.family.in_order:
+            rows = drawn[name]
+            parent = self.layout.family.tables[name].parent
+            chosen = persons if parent is None else np.flatnonzero(number[root][rows.person] >= 0)
+            number[name] = np.full(len(rows), -1)
+            number[name][chosen] = np.arange(len(chosen))
+            mine = rows.take(chosen)
+            above = number[parent][mine.parent] if parent is not None else number[name][chosen]
+            kept[name] = replace(mine, person=number[root][mine.person], parent=above)
+        return kept
 
     # persons and their first rows
 
@@ -93,7 +111,7 @@ class FamilySampler:
         own = {column: codes[f"{name}.{column}"][at] for column in table.definitions if column != table.gap}
         if table.gap is not None:
             own[table.gap] = np.full(len(at), table.codes[table.gap].size - 1, dtype=np.int32)  # that of a null
-        values = _decode(table, own, rng)
+        values = _decode(table, own, rng, limits=self.limits if name == self.layout.family.root else None)
         return DrawnRows(at, parent, np.zeros(len(at), dtype=np.int64), own, values, _order_of(table, values))
 
     def _held(self, table: str, count: str, codes: CodeArray) -> IntArray:
@@ -261,10 +279,11 @@ def _decode(
     codes: Mapping[str, CodeArray],
     rng: np.random.Generator,
     known: Mapping[str, pa.Array] | None = None,
+    limits: Mapping[str, Limits] | None = None,
 ) -> pa.Table:
     measured = {name: codes[name] for name in table.measured}
     rows = len(next(iter(measured.values())))
-    return table.layout.decode(Batch(rows, measured), rng, {}, known or {})
+    return table.layout.decode(Batch(rows, measured), rng, limits or {}, known or {})
 
 
 def _ordered(table: TableLayout) -> NumericCodec:
@@ -328,9 +347,3 @@ def _pieces_in(model: TableMixture, target: str, label: IntArray, rng: np.random
         share = held[inside] + 1e-300
         found[at] = rng.choice(inside, len(at), p=share / share.sum())
     return found
-
-
-def in_batches(persons: int, at_once: int) -> Iterator[tuple[int, int]]:
-    """Where each batch begins, and how many persons it has."""
-    for start in range(0, max(persons, 1), at_once):
-        yield start, min(persons - start, at_once)

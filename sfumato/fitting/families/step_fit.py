@@ -162,7 +162,7 @@ def _shape(view: View, one_way: OneWays, pairs: PairTables, name: str, first: On
         held = _shapes_of_first(held, column, coarse, like)
     if is_long(codes_of(view.by_name[name].definition)):
         held = without_unseen_tails(held[None], column)[0]
-    noise = np.full(column.grid.size, float(np.sqrt(column.variance.max()) / one_way.size))
+    noise = (np.sqrt(column.variance) / one_way.size)[column.groups]
     pieces = pieces_of(column.grid, column.groups, noise, (held / held.sum())[None], column.weights)
     return Shape.of(pairs.grids[name], pieces)
 

@@ -11,7 +11,7 @@ a cell a column has one shape.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.fitting.models.table_mixture.code_weights import CodeWeights
-from sfumato.fitting.models.table_mixture.model import Pieces
+from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
 from sfumato.trusted.arrays import CodeArray, Float32Array, FloatArray, IntArray
 from sfumato.trusted.encoding import Batch, Codes
 from sfumato.trusted.feature_maps import Grid
@@ -266,6 +266,15 @@ class StepMixture:
     def marginal(self, name: str) -> FloatArray:
         """The probability of every cell of a column."""
         return np.exp(self._margin(name)) @ self.weights
+
+    def column_model(self, name: str) -> TableMixture:
+        """The distribution of one column by itself, over its pieces."""
+        shape, cells = self.shapes[name], self.marginal(name)
+        held = shape.pieces.theta[0]
+        within = (held + _TINY) / np.bincount(shape.cells, weights=held + _TINY)[shape.cells]
+        theta = within * cells[shape.cells]
+        pieces = replace(shape.pieces, theta=(theta / theta.sum())[None])
+        return TableMixture(np.ones(1), {name: pieces}, self.size)
 
     def distance(self, other: "StepMixture") -> float:
         """The largest total variation of a pair of columns, or the relative difference of the sizes."""

@@ -54,8 +54,8 @@ class Header:
     @classmethod
     def of(cls, frame: FrameKind, declared: Mapping[str, str], schema: Schema) -> "Header":
         """The header of a table whose columns have these declared types; what the schema says of a type goes before."""
-        chosen = {**declared, **schema.stored_types}
-        return cls(frame, {name: chosen[name] for name in declared if name in schema.by_name})
+        chosen = {**declared, **schema.stored_types, **dict.fromkeys(schema.keys, "")}
+        return cls(frame, {name: chosen[name] for name in declared if name in schema.by_name or name in schema.keys})
 
 
 def chosen_in_arrow(storage: pa.DataType) -> str:

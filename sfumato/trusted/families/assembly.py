@@ -37,22 +37,39 @@ class Records:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows of a table that count, by parent row and in order."""
+class LinkedRows:
+    """The rows of a table that count, by parent row and in order.
 
+    ticket     the place of each among the tickets
+    parent     the number of the parent row
+    place      among the rows of the same parent row, from 0 on
+    siblings   how many rows that parent row has, this one among them
+    codes      of all columns of a row, see `TableLayout`
+    """
+
+    ticket: IntArray
     person: IntArray
-    parent: IntArray  # the number of the parent row
-    place: IntArray  # among the rows of the same parent row, from 0 on
-    siblings: IntArray  # how many rows that parent row has, this one among them
+    parent: IntArray
+    place: IntArray
+    siblings: IntArray
     numbers: list[IntArray]
     order: FloatArray | None
     key: pa.LargeBinaryArray | None
     codes: dict[str, CodeArray] = field(default_factory=dict)
 
 
+Linked = dict[str, LinkedRows]
+
+
 def assemble(layout: FamilyLayout, tickets: Tickets, rows: Mapping[str, pa.Table]) -> dict[str, Records]:
     """The records of every view, from the tickets of all rows of some persons."""
-    kept: dict[str, _Rows] = {}
+    kept = link_rows(layout, tickets, rows)
+    return {name: _records(layout, view, kept) for name, view in layout.views.items()}
+
+
+def link_rows(layout: FamilyLayout, tickets: Tickets, rows: Mapping[str, pa.Table]) -> Linked:
+    """The rows that count, from the tickets of all rows of some persons."""
+    kept: Linked = {}
     persons = pa.array([], pa.large_binary())
     for name, table in layout.tables.items():
         batch = rows[name].combine_chunks()
@@ -67,7 +84,7 @@ def assemble(layout: FamilyLayout, tickets: Tickets, rows: Mapping[str, pa.Table
             kept[name].codes[count] = table.codes[count].encode(pa.array(held))
         if table.gap is not None:
             kept[name].codes[table.gap] = table.codes[table.gap].encode(_gaps(kept[name]))
-    return {name: _records(layout, view, kept) for name, view in layout.views.items()}
+    return kept
 
 
 def _column(batch: pa.Table, name: str) -> pa.Array:
@@ -75,7 +92,7 @@ def _column(batch: pa.Table, name: str) -> pa.Array:
     return pa.concat_arrays(found.chunks) if found.num_chunks else pa.array([], found.type)
 
 
-def _keep_persons(tickets: Tickets, table: TableLayout, batch: pa.Table) -> tuple[pa.LargeBinaryArray, _Rows]:
+def _keep_persons(tickets: Tickets, table: TableLayout, batch: pa.Table) -> tuple[pa.LargeBinaryArray, LinkedRows]:
     """One row for each person, in the order of the persons that are returned."""
     named = _column(batch, "person").dictionary_encode()
     persons, person = named.dictionary, named.indices.to_numpy().astype(np.int64)
@@ -84,7 +101,8 @@ def _keep_persons(tickets: Tickets, table: TableLayout, batch: pa.Table) -> tupl
     chosen = choose_lowest(person, numbers, 1)
     chosen = chosen[np.argsort(person[chosen], kind="stable")]
     nothing = np.zeros(len(chosen), dtype=np.int64)
-    rows = _Rows(person[chosen], nothing - 1, nothing, nothing + 1, [one[chosen] for one in numbers], None, None)
+    numbers = [one[chosen] for one in numbers]
+    rows = LinkedRows(chosen, person[chosen], nothing - 1, nothing, nothing + 1, numbers, None, None)
     rows.codes.update({name: column[chosen] for name, column in codes.items()})
     return persons, rows
 
@@ -96,8 +114,8 @@ def _keep_rows(
     batch: pa.Table,
     persons: pa.LargeBinaryArray,
     words: WordArray,
-    kept: Mapping[str, _Rows],
-) -> _Rows:
+    kept: Linked,
+) -> LinkedRows:
     """The rows of a child table that count."""
     above = kept[table.table.parent or ""]
     person = _place_in(_column(batch, "person"), persons)
@@ -126,7 +144,8 @@ def _keep_rows(
     parent = parent[chosen]
     starts = np.flatnonzero(np.diff(parent, prepend=-1))
     held = np.diff(starts, append=len(parent))
-    rows = _Rows(
+    rows = LinkedRows(
+        found[chosen],
         person[chosen],
         parent,
         np.arange(len(parent)) - np.repeat(starts, held),
@@ -146,7 +165,7 @@ def _place_in(ids: pa.LargeBinaryArray, known: pa.LargeBinaryArray) -> IntArray:
     return found
 
 
-def _parent_rows(person: IntArray, named: pa.LargeBinaryArray, above: _Rows) -> IntArray:
+def _parent_rows(person: IntArray, named: pa.LargeBinaryArray, above: LinkedRows) -> IntArray:
     """The row of the same person that has the named key; -1 where there is none."""
     assert above.key is not None  # noqa: S101 - only rows with keys are named
     distinct = above.key.dictionary_encode()
@@ -162,14 +181,14 @@ def _parent_rows(person: IntArray, named: pa.LargeBinaryArray, above: _Rows) -> 
     return found
 
 
-def _gaps(rows: _Rows) -> pa.Array:
+def _gaps(rows: LinkedRows) -> pa.Array:
     """The distance of each row from the one before; null for first rows, and where one of the two has no value."""
     order = np.zeros(0) if rows.order is None else rows.order
     gaps = np.diff(order, prepend=np.nan)
     return pa.array(np.where(rows.place > 0, gaps, np.nan), from_pandas=True)
 
 
-def _records(layout: FamilyLayout, view: View, kept: Mapping[str, _Rows]) -> Records:
+def _records(layout: FamilyLayout, view: View, kept: Linked) -> Records:
     table = kept[view.table]
     if view.name == PERSONS or view.having is not None:
         own = _everybody(layout, kept, view.having)
@@ -181,10 +200,15 @@ def _records(layout: FamilyLayout, view: View, kept: Mapping[str, _Rows]) -> Rec
     own = own[choose_lowest(person, [one[own] for one in table.numbers], PARTS)]
     person = table.person[own]
     weights = PARTS // np.bincount(person, minlength=1)[person]
-    return Records(weights, {one.name: _codes(layout, view, one, kept, own) for one in view.columns})
+    return Records(weights, codes_of_view(layout, view, kept, own))
 
 
-def _everybody(layout: FamilyLayout, kept: Mapping[str, _Rows], having: str | None) -> IntArray:
+def codes_of_view(layout: FamilyLayout, view: View, kept: Linked, own: IntArray) -> dict[str, CodeArray]:
+    """The codes of every column of a view, for records of these rows of its table."""
+    return {one.name: _codes(layout, view, one, kept, own) for one in view.columns}
+
+
+def _everybody(layout: FamilyLayout, kept: Linked, having: str | None) -> IntArray:
     """The rows of persons who have rows wherever the schema says that everybody has some, and in one table more."""
     root = layout.family.root
     there = np.ones(len(kept[root].person), dtype=bool)
@@ -194,7 +218,7 @@ def _everybody(layout: FamilyLayout, kept: Mapping[str, _Rows], having: str | No
     return np.flatnonzero(there)
 
 
-def _codes(layout: FamilyLayout, view: View, column: ViewColumn, kept: Mapping[str, _Rows], own: IntArray) -> CodeArray:
+def _codes(layout: FamilyLayout, view: View, column: ViewColumn, kept: Linked, own: IntArray) -> CodeArray:
     """The codes of one column of a view, for records of these rows."""
     table, rows = kept[view.table], kept[column.table]
     match column.which:
@@ -213,7 +237,7 @@ def _codes(layout: FamilyLayout, view: View, column: ViewColumn, kept: Mapping[s
             return column.codes.encode(pa.array(counted))
 
 
-def _codes_of_first(column: ViewColumn, rows: _Rows, persons: int) -> CodeArray:
+def _codes_of_first(column: ViewColumn, rows: LinkedRows, persons: int) -> CodeArray:
     """The codes of every person's first row; where there is none, that of a null, the last that there is."""
     first = np.flatnonzero(rows.place == 0)
     codes = np.full(persons, column.codes.size - 1, dtype=np.int32)

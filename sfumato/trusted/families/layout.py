@@ -5,7 +5,7 @@ released column, the distance to the row before. Both are functions of the rows 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from sfumato.errors import SchemaError
@@ -153,8 +153,11 @@ class FamilyLayout:
         """Every view, by its name."""
         found = [self._persons()]
         for name in self.family.in_order[1:]:
-            if self.family.level(name) > 2:
+            if self.family.level(name) > 2:  # first rows of persons are in their view already
                 found.append(self._first(name))
+            elif self.tables[name].table.target and self.family.rows_of(name)[0] == 0:
+                targets = _targets(self.tables[name])
+                found.append(replace(found[0], name=f"{name}, first", targets=targets, forbidden=(), having=name))
             if self.family.rows_of(name)[1] > 1:
                 found.append(self._next(name))
         return {view.name: view for view in found}

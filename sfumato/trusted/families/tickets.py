@@ -44,8 +44,10 @@ class Tickets:
         fields += [] if table.ordered_by is None else [("order", pa.float64())]
         return pa.schema([*fields, *((_code(place), pa.int32()) for place in range(len(table.measured)))])
 
-    def write(self, name: str, records: pa.RecordBatch) -> pa.RecordBatch:
-        """A ticket for each row of a table that can count; the person is null where the row that it names knows."""
+    def write(self, name: str, records: pa.RecordBatch, *, keep_all: bool = False) -> pa.RecordBatch:
+        """A ticket for each row of a table that can count, or for all; the person is null where only the row that it
+        names knows.
+        """
         table, family = self.layout.tables[name], self.layout.family
         own, fields = family.tables[name], self.schema(name)
         columns: dict[str, pa.Array] = {}
@@ -63,6 +65,8 @@ class Tickets:
         codes = table.layout.encode(records, table.measured).codes
         columns |= {_code(place): pa.array(codes[column]) for place, column in enumerate(table.measured)}
         written = pa.record_batch([columns[field] for field in fields.names], schema=fields)
+        if keep_all:
+            return written
         needed = written.column("person" if self.names_person(name) else "parent")
         return written.filter(needed.is_valid())
 

@@ -217,6 +217,11 @@ class Schema(Part):
         return not self.estimated and not self.discovered
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns by which the rows of linked tables name each other."""
+        return self._keys
+
+    @property
     def ids(self) -> tuple[str, ...]:
         """The columns that are read as ids: the one that says whose record it is, or the keys of a linked table."""
         return (*([self.unit.column] if self.unit else []), *self._keys)

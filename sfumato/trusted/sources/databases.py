@@ -1,8 +1,9 @@
 """Tables of databases, and what queries find in them, as streams."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,7 +15,7 @@ from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.redaction import public_name
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.server_address import is_server, refuse_secrets
-from sfumato.trusted.sources.batches import StreamSource, alone
+from sfumato.trusted.sources.batches import Parts, StreamSource, alone
 from sfumato.trusted.sources.duckdb_files import DuckDB
 from sfumato.trusted.sources.postgresql import PostgreSQL
 from sfumato.trusted.sources.sql import Connection, rows_of_query, rows_of_table
@@ -100,7 +101,41 @@ def of_database(database: Database, schema: Schema) -> StreamSource:
         check_storage(types, schema, where)
         undo.pop_all()
         header = header_of_arrow(pa.schema(columns), schema)
-        return StreamSource(header, schema, lambda names: alone(connection.read(names)), connection.close)
+        return StreamSource(header, schema, partial(_read_alone, connection), connection.close)
+
+
+def of_databases(databases: Mapping[str, Database], schemas: Mapping[str, Schema]) -> dict[str, StreamSource]:
+    """The sources of several tables or queries of one database, which all see the rows of one moment.
+
+    Edge cases
+        More than one database: `DataError`; there is no moment that two of them share. Otherwise as `of_database`.
+    """
+    if len({str(one.address) for one in databases.values()}) > 1:
+        raise DataError("the tables lie in several databases, which share no moment; copy them into one first")
+    with ExitStack() as undo:
+        first: Connection | None = None
+        found = {}
+        for name, database in databases.items():
+            where = f"table {name!r}" if database.query is None else f"the query of table {name!r}"
+            schema = schemas[name]
+            if first is None:
+                first, columns = _connected(database, undo, schema.ids)
+                connection = first
+            else:
+                connection = first.beside(database.rows, schema.ids)
+                columns = _header_of(connection, database)
+            check_columns([column for column, _ in columns], schema, where)
+            types = dict(columns)
+            _check_plain(types, schema, where)
+            check_storage(types, schema, where)
+            header = header_of_arrow(pa.schema(columns), schema)
+            found[name] = StreamSource(header, schema, partial(_read_alone, connection), connection.close)
+        undo.pop_all()
+        return found
+
+
+def _read_alone(connection: Connection, names: tuple[str, ...]) -> Parts:
+    return alone(connection.read(names))
 
 
 def header_types(database: Database) -> dict[str, pa.DataType]:
@@ -120,13 +155,16 @@ def _connected(
     )
     undo.callback(connection.close)
     _quietly(connection.begin, "the database cannot be read ({}); check that it is what its address says")
-    columns = _quietly(
+    return connection, _header_of(connection, database)
+
+
+def _header_of(connection: Connection, database: Database) -> Sequence[tuple[str, pa.DataType]]:
+    return _quietly(
         lambda: connection.columns,
         "the table cannot be read ({}); check its name, upper and lower case too, and that you may read it"
         if database.query is None
         else "the query cannot be run ({}); write one select, and try it in a shell of the database",
     )
-    return connection, columns
 
 
 def _quietly(work: Callable[[], R], message: str) -> R:

@@ -43,6 +43,13 @@ class DuckDB:
         open_reader = getattr(rows, "to_arrow_reader", None) or rows.fetch_arrow_reader  # the name until DuckDB 1.4
         return open_reader(ROWS_AT_ONCE)
 
+    def beside(self, rows: str, _ids: Collection[str]) -> "DuckDB":
+        """See `Connection`."""
+        other = object.__new__(DuckDB)
+        other._connection = self._connection
+        other._rows = rows
+        return other
+
     def close(self) -> None:
         """See `Connection`."""
         with suppress(Exception):

@@ -21,14 +21,34 @@ from sfumato.trusted.families.assembly import Records, assemble
 from sfumato.trusted.families.tickets import Tickets
 from sfumato.trusted.keyed_numbers import BINS, bin_of
 from sfumato.trusted.redaction import redact_errors
-from sfumato.trusted.schema import FamilySchema, Unit
+from sfumato.trusted.schema import FamilySchema, Schema, Unit
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
 from sfumato.trusted.sources.bounded_source import Readable
 from sfumato.trusted.sources.temporary_files import BinnedFiles, read_batches, read_whole, temporary_file
 from sfumato.trusted.statistics import PersonLevel, Statistic
 
 
-class FamilySource:
+class PersonsAlone:
+    """What a family of tables refuses: it has no records that stand for themselves, and nothing to be bought."""
+
+    def count_keys(self, name: str) -> NoReturn:
+        """See `Source`."""
+        raise TypeError(f"the values of column {name!r} cannot be discovered in a family of tables")
+
+    def recode(self, schema: Schema) -> NoReturn:
+        """See `Source`."""
+        raise TypeError(f"a family of tables is not measured by another schema, such as {schema.name!r}")
+
+    def batches(self, names: tuple[str, ...]) -> NoReturn:
+        """See `Source`."""
+        raise TypeError(f"no column of a family of tables is public, and {len(names)} are asked for")
+
+    def records(self, names: tuple[str, ...]) -> NoReturn:
+        """See `Source`."""
+        raise TypeError(f"the rows of a family are read table by table, and {len(names)} columns are asked for")
+
+
+class FamilySource(PersonsAlone):
     """The records of every view of a family, by how much each of them counts.
 
     Formal guarantees
@@ -59,10 +79,6 @@ class FamilySource:
             for records in read_batches(file, places) if held == view else ():
                 codes = {all_names[place]: column.to_numpy() for place, column in zip(places, records, strict=True)}
                 yield Batch(records.num_rows, codes, weight)
-
-    def count_keys(self, name: str) -> NoReturn:
-        """Refused by the schema of a family."""
-        raise TypeError(f"the values of column {name!r} cannot be discovered in a family of tables")
 
     def close(self) -> None:
         """See `Source`."""

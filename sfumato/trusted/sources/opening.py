@@ -30,11 +30,12 @@ def open_source(data: object, schema: Schema, key: bytes | None = None, *, decla
     key = key or secrets.token_bytes(32)
     if spark.is_frame(data):
         return spark.SparkSource(data, schema, key)
-    source = _local(data, schema, declared)
+    source = open_local(data, schema, declared)
     return ContributionBoundedSource(source, schema, schema.unit, key) if schema.unit else source
 
 
-def _local(data: object, schema: Schema, declared: bool) -> StreamSource | MemorySource:
+def open_local(data: object, schema: Schema, declared: bool) -> StreamSource | MemorySource:
+    """The source of a table on this machine, whoever's its records are: see `open_source`."""
     if isinstance(data, str | Path):
         if excel_files.is_workbook(data):
             return excel_files.of_workbook(data, schema)

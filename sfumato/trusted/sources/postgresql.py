@@ -84,6 +84,13 @@ class PostgreSQL:
             return "case {0} when 'infinity' then '20000-01-01' else {0} end", field.type
         return "{}", field.type
 
+    def beside(self, rows: str, ids: Collection[str]) -> "PostgreSQL":
+        """See `Connection`."""
+        other = object.__new__(PostgreSQL)
+        other._connection = self._connection
+        other._rows, other._ids = rows, ids
+        return other
+
     def close(self) -> None:
         """See `Connection`."""
         with suppress(Exception):

@@ -23,8 +23,8 @@ class Source(Protocol):
     """
 
     @property
-    def header(self) -> Header:
-        """What is public about the storage: names, order and declared types of the columns."""
+    def header(self) -> Header | Mapping[str, Header]:
+        """What is public about the storage: names, order and declared types of the columns, of each table."""
 
     @property
     def unit(self) -> Unit | None:

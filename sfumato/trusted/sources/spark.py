@@ -60,7 +60,7 @@ class SparkSource:
                 "workers; write the list down, or discover it from files or a database"
             )
         self._frame, self._key, self._layout = frame, key, layout_of(schema)
-        storage = _storage(frame, schema)
+        storage = storage_of(frame, schema)
         check_workers(frame.sparkSession)
         self.header = header_of_arrow(storage, schema)
         self.unit = schema.unit
@@ -149,7 +149,7 @@ class SparkSource:
             return self._records.persist()
 
 
-def _storage(frame: Any, schema: Schema) -> pa.Schema:
+def storage_of(frame: Any, schema: Schema) -> pa.Schema:
     """The declared types of the columns that the schema reads."""
     if frame.isStreaming:
         raise DataError("the frame is a stream, which has no end; give a frame of stored records")

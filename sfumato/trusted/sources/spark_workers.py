@@ -48,7 +48,7 @@ def quietly(work: Callable[P, Records]) -> Callable[P, Records]:
 def sum_records(statistic: str, read: Reading, records: Records) -> Records:
     """The sum of a statistic over one part of a frame, in pieces. A part without records has zeros."""
     total = sum_of(_statistic(statistic), [map(read, records)], threads=1)
-    yield _pieces({place: total[place * PIECE :][:PIECE] for place in range(-(-len(total) // PIECE))})
+    yield in_pieces(total)
 
 
 @quietly
@@ -121,6 +121,11 @@ def add_pieces(pieces: Iterable[pa.RecordBatch]) -> dict[int, IntArray]:
             more = np.frombuffer(numbers.as_buffer(), dtype="<i8")
             sums[place] = sums[place] + more if place in sums else more
     return sums
+
+
+def in_pieces(total: IntArray) -> pa.RecordBatch:
+    """A sum, cut into pieces."""
+    return _pieces({place: total[place * PIECE :][:PIECE] for place in range(-(-len(total) // PIECE))})
 
 
 def _pieces(sums: Mapping[int, IntArray]) -> pa.RecordBatch:

@@ -2,7 +2,7 @@
 
 import importlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -36,6 +36,9 @@ class Connection(Protocol):
 
     def read(self, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """The named columns of all rows, batch by batch. One reading at a time."""
+
+    def beside(self, rows: str, ids: Collection[str]) -> "Connection":
+        """Other rows by the same connection and snapshot; closing one closes both, and one reads at a time."""
 
     def close(self) -> None:
         """Let go, whatever has happened; never raises."""

@@ -49,6 +49,13 @@ class SQLite:
             return pa.array(map(id_of_object, values), pa.large_binary())
         return cells_of(values)
 
+    def beside(self, rows: str, ids: Collection[str]) -> "SQLite":
+        """See `Connection`."""
+        other = object.__new__(SQLite)
+        other._connection = self._connection
+        other._rows, other._ids = rows, ids
+        return other
+
     def close(self) -> None:
         """See `Connection`."""
         with suppress(sqlite3.Error):

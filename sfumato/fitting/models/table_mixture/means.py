@@ -83,7 +83,7 @@ class GivenColumn:
         """The mean."""
         value, _, known = self._moments
         low, high = float(value[known].min()), float(value[known].max())
-        mean, reach = float(self.share @ value), self._reach(value)
+        mean, reach = float(self.share @ value), self.reach(value)
         return mean, max(low, mean - reach), min(high, mean + reach)
 
     def spread(self) -> Interval:
@@ -91,7 +91,7 @@ class GivenColumn:
         value, square, known = self._moments
         mean = float(self.share @ value)
         away = square - 2 * mean * value + mean**2
-        variance, reach = max(float(self.share @ away), 0.0), self._reach(away)
+        variance, reach = max(float(self.share @ away), 0.0), self.reach(away)
         most = float(value[known].max() - value[known].min()) / 2
         low, high = (math.sqrt(max(variance + side * reach, 0.0)) if reach < math.inf else None for side in (-1, 1))
         spread = math.sqrt(variance)
@@ -103,12 +103,12 @@ class GivenColumn:
         if not isinstance(codes, NumericCodec):
             raise RequestError(f"the values of column {self.column!r} have no order; use marginal")
         (number,) = self.model.quantile(self.column, np.array([share]), codes)
-        reach = self._reach(shares_up_to(codes, self.pieces, np.array([number]))[0])
+        reach = self.reach(shares_up_to(codes, self.pieces, np.array([number]))[0])
         ends = np.clip([share - min(reach, 1.0), share + min(reach, 1.0)], _LEAST_SHARE, 1.0)
         low, high = self.model.quantile(self.column, ends, codes)
         return float(number), float(low), float(high)
 
-    def _reach(self, each: FloatArray) -> float:
+    def reach(self, each: FloatArray) -> float:
         """Half of the interval of the mean of something that each piece has; infinite where no table is behind it."""
         value, _, known = self._moments
         seen = known & (self.share >= _UNSEEN * self.pieces.noise)
