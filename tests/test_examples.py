@@ -9,7 +9,7 @@ import pytest
 
 import sfumato
 from sfumato.artefact.verify import verify
-from sfumato.evaluation.evaluation import evaluate
+from sfumato.evaluation.evaluate import evaluate
 
 MODULES = {
     "sfumato.api": 1,

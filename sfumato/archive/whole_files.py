@@ -22,7 +22,7 @@ def whole_file(path: str | Path, room: int = 0) -> Iterator[BinaryIO]:
         not even one that appears while this one is written.
     """
     path = Path(path)
-    _refuse_existing(path)
+    refuse_existing(path)
     if not path.parent.is_dir():
         raise OutputError(f"{path} cannot be written: there is no folder {path.parent}; make it, or choose another")
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
@@ -44,7 +44,8 @@ def whole_file(path: str | Path, room: int = 0) -> Iterator[BinaryIO]:
         draft.unlink(missing_ok=True)
 
 
-def _refuse_existing(path: Path) -> None:
+def refuse_existing(path: Path) -> None:
+    """Raise `OutputError` where something is there already."""
     if path.exists():
         raise OutputError(f"{path} is there already; choose another name, nothing is overwritten")
 
@@ -54,9 +55,9 @@ def _name(draft: Path, path: Path) -> None:
     try:
         path.hardlink_to(draft)
     except FileExistsError:
-        _refuse_existing(path)
+        refuse_existing(path)
     except OSError as error:
         if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK):
             raise
-        _refuse_existing(path)
+        refuse_existing(path)
         draft.rename(path)  # a file system without links

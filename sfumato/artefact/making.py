@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sfumato._version import __version__
 from sfumato.archive.members import FORMAT_VERSION
+from sfumato.artefact.families.release import FamilyRelease
 from sfumato.artefact.release import Release
 
 _MECHANISMS = {
@@ -16,6 +17,9 @@ _MECHANISMS = {
     "mixture": "Noisy sums of bounded functions of the columns, class by class; a Gaussian is fitted to each class.",
     "subspace": "Noisy counts, means and second moments of records that are clipped to a ball; a Gaussian is fitted to "
     "each class along the directions that stand above the noise.",
+    "family": "Noisy counts of single columns and pairs of columns, of persons with their first rows and of every "
+    "later row with the row before it, where a person's rows share one unit of weight; mixtures are fitted to them, "
+    "and predictors of targets are corrected by noisy sums of their errors.",
     "slices": "Noisy histograms of columns, pairs of columns and random directions; a generator is trained on them.",
 }
 
@@ -27,7 +31,7 @@ class Fact(NamedTuple):
     words: str
 
 
-def making_of(release: Release) -> list[Fact]:
+def making_of(release: Release | FamilyRelease) -> list[Fact]:
     """The facts, in the order in which a reviewer asks for them.
 
     Example
@@ -46,13 +50,13 @@ def making_of(release: Release) -> list[Fact]:
     ]
 
 
-def mechanism_of(release: Release) -> str:
+def mechanism_of(release: Release | FamilyRelease) -> str:
     """What was measured, and what was fitted to it."""
     name = release.statement.mechanism
     return f"{name}: {_MECHANISMS.get(name, 'see the list of what was measured')}"
 
 
-def noise_of(release: Release) -> str:
+def noise_of(release: Release | FamilyRelease) -> str:
     """Where the noise came from."""
     if release.statement.seeded:
         return "Gaussian noise from a seed: for tests only. This release is not private."
@@ -62,7 +66,7 @@ def noise_of(release: Release) -> str:
     )
 
 
-def composition_of(release: Release) -> str:
+def composition_of(release: Release | FamilyRelease) -> str:
     """How costs add up."""
     statement = release.statement
     lists = (
@@ -91,7 +95,7 @@ POST_PROCESSING = (
 )
 
 
-def trust_in(release: Release) -> str:
+def trust_in(release: Release | FamilyRelease) -> str:
     """Who and what must be trusted."""
     checked = "" if release.statement.reservation else " No ledger recorded the spending."
     return (

@@ -39,6 +39,8 @@ def secret_of(statement: PrivacyStatement, target: str | None) -> str:
     """What stays secret, by adjacency and unit: the end of a sentence."""
     person = statement.unit is not None
     match statement.adjacency:
+        case Adjacency.ADD_REMOVE if statement.tables is not None:
+            return "whether a given person is in the database, with few rows or with many"
         case Adjacency.ADD_REMOVE if person:
             return "whether a given person is in the table, with one record or with many"
         case Adjacency.ADD_REMOVE:
@@ -61,7 +63,8 @@ def risk_lines(statement: PrivacyStatement, target: str | None) -> list[RiskLine
     found, secret = "hits of a test that raises 1 false alarm in 100", f"right guesses of a secret of one {one}"
     match statement.adjacency:
         case Adjacency.ADD_REMOVE:
-            guessed = f"right guesses whether a {one} is in the table"
+            where = "table" if statement.tables is None else "database"
+            guessed = f"right guesses whether a {one} is in the {where}"
             found = "of those looked for are found, if 1 of 100 others is accused falsely"
         case Adjacency.REPLACE:
             guessed = f"right guesses which of two contents a {one} has"

@@ -2,8 +2,9 @@
 
 import json
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +26,8 @@ from sfumato.cli.receiver_commands import report, sample
 from sfumato.cli.terminal import (
     print_column_checks,
     print_evaluation,
+    print_family_evaluation,
+    print_links,
     print_statement,
     report_errors,
     say,
@@ -32,6 +35,9 @@ from sfumato.cli.terminal import (
 )
 from sfumato.errors import OutputError, RequestError
 from sfumato.trusted.adjacency import Adjacency
+
+if TYPE_CHECKING:
+    from sfumato.trusted.schema import FamilySchema
 
 
 @report_errors
@@ -79,9 +85,11 @@ def release(
     who: Who = None,
     seed: Annotated[int | None, typer.Option(help="for tests and studies: marks the release as not private")] = None,
 ) -> None:
-    """Release the distribution of a private table as a bundle.
+    """Release the distribution of a private table, or of a family of tables, as a bundle.
 
     Example: `sfumato release stays.parquet --schema stays.yaml --epsilon 1 --out stays.sfumato`
+
+    Example: `sfumato release hospital/ --schema hospital.yaml --epsilon 1 --out hospital.sfumato`
 
     With `--purpose "yearly report"` the ledger says why; the bundle does not.
 
@@ -93,9 +101,9 @@ def release(
     from sfumato.archive.whole_files import whole_file
     from sfumato.artefact.bundle import room_for
     from sfumato.trusted.reservation import spent_note
-    from sfumato.trusted.schema import Schema
+    from sfumato.trusted.schema.file import read_schema
 
-    book, known, released = open_ledger(ledger), Schema.load(schema), None
+    book, known, released = open_ledger(ledger), read_schema(schema), None
     try:
         with working("opening the table ...") as progress, whole_file(out, room_for(known)) as file:
             released = api.release(
@@ -125,8 +133,12 @@ def release(
 @report_errors
 def evaluate(
     bundle: Bundle,
-    real: Annotated[Path, typer.Option(help="the table that was released", show_default=False)],
-    test: Annotated[Path, typer.Option(help="rows of the same kind that were held out", show_default=False)],
+    real: Annotated[
+        Path, typer.Option(help="the table that was released; of a family its folder or database", show_default=False)
+    ],
+    test: Annotated[
+        Path, typer.Option(help="rows of the same kind that were held out, of other persons", show_default=False)
+    ],
     out: Annotated[Path, typer.Option(help="the HTML file to write; a JSON file goes beside it", show_default=False)],
     rows: Annotated[
         int | None,
@@ -137,12 +149,16 @@ def evaluate(
     """Compare a release with private records: a verdict, columns, pairs, learners, sub-groups. For the custodian alone.
 
     Example: `sfumato evaluate stays.sfumato --real stays.parquet --test kept.parquet --out private.html`
+
+    Example: `sfumato evaluate hospital.sfumato --real hospital/ --test kept/ --out private.html`
     """
     from sfumato.archive.whole_files import whole_file
     from sfumato.artefact.bundle import open_release
-    from sfumato.evaluation.evaluation import NOTICE
-    from sfumato.evaluation.evaluation import evaluate as compare
+    from sfumato.artefact.families.release import FamilyRelease
+    from sfumato.evaluation.evaluation import NOTICE, evaluate_table
+    from sfumato.evaluation.families.evaluation import evaluate_family
     from sfumato.reports.private import private_report
+    from sfumato.reports.private_family import private_family_report
 
     if out.suffix == ".json":
         raise RequestError(f"{out} must be the name of the page; the JSON file goes beside it")
@@ -150,10 +166,17 @@ def evaluate(
     # the files are claimed first: nothing is computed that cannot be written
     with whole_file(out) as file, whole_file(out.with_suffix(".json")) as numbers:
         with working("opening the bundle ...") as progress:
-            result = compare(released, real, test, rows=rows, seed=seed, progress=progress)
-        file.write(private_report(result, released).encode())
-        numbers.write(json.dumps(result.to_dict(), indent=1).encode())
-    print_evaluation(result)
+            if isinstance(released, FamilyRelease):
+                linked = evaluate_family(released, real, test, persons=rows, seed=seed, progress=progress)
+                page, content = private_family_report(linked, released), linked.to_dict()
+                show = partial(print_family_evaluation, linked)
+            else:
+                result = evaluate_table(released, real, test, rows=rows, seed=seed, progress=progress)
+                page, content = private_report(result, released), result.to_dict()
+                show = partial(print_evaluation, result)
+        file.write(page.encode())
+        numbers.write(json.dumps(content, indent=1).encode())
+    show()
     say(f"\n{out} and {out.with_suffix('.json')} hold the evaluation: {NOTICE}.")
 
 
@@ -175,9 +198,16 @@ def check(
     from sfumato.evaluation.checking import ADVICE, NOTICE, check_table
     from sfumato.evaluation.file_formats import check_encoding, check_separator
     from sfumato.evaluation.unreleased import unreleased_columns
-    from sfumato.trusted.schema import Schema
+    from sfumato.trusted.schema import FamilySchema
+    from sfumato.trusted.schema.file import read_schema
 
-    known, private = Schema.load(schema), database_or_path(data, table, query)
+    known = read_schema(schema)
+    if isinstance(known, FamilySchema):
+        if table or query:
+            raise RequestError("a family takes the tables of its schema by their names; leave out --table and --query")
+        _check_family(data, known, out)
+        return
+    private = database_or_path(data, table, query)
     for hint in filter(None, (check_encoding(private, known.text), check_separator(private, known.text))):
         say(hint, "yellow")
     with whole_file(out) if out else nullcontext() as file:
@@ -189,4 +219,22 @@ def check(
     print_column_checks(found)
     for hint in unsaid.hints():
         say(hint, "yellow")
+    say(f"\nThis was {NOTICE}. {ADVICE}")
+
+
+def _check_family(data: str, family: "FamilySchema", out: Path | None) -> None:
+    """The same of a family: every table, and which rows are linked."""
+    from sfumato.archive.whole_files import whole_file
+    from sfumato.evaluation.checking import ADVICE, NOTICE
+    from sfumato.evaluation.families.checking import check_family
+
+    with whole_file(out) if out else nullcontext() as file:
+        with working("reading the private tables ..."):
+            found = check_family(data, family)
+        if file:
+            file.write(json.dumps({"notice": NOTICE, **found.to_dict()}, indent=1).encode())
+    for name, checks in found.columns.items():
+        say(f"\n{name}", "bold")
+        print_column_checks(checks)
+    print_links(found.links)
     say(f"\nThis was {NOTICE}. {ADVICE}")

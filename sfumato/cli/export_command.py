@@ -47,14 +47,14 @@ def export(
     """
     from sfumato.archive.whole_files import whole_file
     from sfumato.artefact.about import load_about
-    from sfumato.artefact.bundle import open_release
+    from sfumato.artefact.bundle import open_table
     from sfumato.exports.card import data_card
     from sfumato.exports.croissant import write_croissant
     from sfumato.exports.registry import write_registry_entry
 
     if table is not None and to != Format.CROISSANT:
         raise RequestError(f"--table is for croissant, and --to is {to}; leave it out")
-    said, released = None if about is None else load_about(about), open_release(bundle)
+    said, released = None if about is None else load_about(about), open_table(bundle)
     if to == Format.REGISTRY and said is None:
         raise RequestError("a registry needs to know who is responsible; give --about, see `sfumato about`")
     match to:

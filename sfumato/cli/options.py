@@ -10,7 +10,7 @@ from sfumato.errors import RequestError
 
 if TYPE_CHECKING:
     from sfumato.trusted.ledger import Ledger
-    from sfumato.trusted.schema import Schema
+    from sfumato.trusted.schema import FamilySchema, Schema
 
 
 class Engine(StrEnum):
@@ -25,7 +25,8 @@ Data = Annotated[
     str,
     typer.Argument(
         help="a Parquet or CSV file (also .gz or .zip), a folder of them, .xlsx, .npz or .npy; an address such as "
-        "s3://bucket/folder; a database (.duckdb, .sqlite, postgresql://host/name)",
+        "s3://bucket/folder; a database (.duckdb, .sqlite, postgresql://host/name). Of a family: a folder with a file "
+        "for each table, a workbook or a database",
         show_default=False,
     ),
 ]
@@ -43,8 +44,14 @@ Who = Annotated[str | None, typer.Option("--who", help="for the ledger: on whose
 Why = Annotated[str | None, typer.Option("--purpose", help="for the ledger: why, in one line; not from the rows")]
 
 
-def open_data(data: str, schema: "Schema", table: str | None, query: Path | None, engine: Engine) -> Any:
-    """What the words of a command line name: a path, a database, or a frame of Spark."""
+def open_data(data: str, schema: "Schema | FamilySchema", table: str | None, query: Path | None, engine: Engine) -> Any:
+    """What the words of a command line name: a path, a database, or a frame of Spark; of a family all its tables."""
+    from sfumato.trusted.schema import FamilySchema
+
+    if isinstance(schema, FamilySchema):
+        if table or query:
+            raise RequestError("a family takes the tables of its schema by their names; leave out --table and --query")
+        return _family_in_spark(data, schema) if engine == Engine.SPARK else data
     if engine == Engine.SPARK:
         from sfumato.trusted.sources.spark_files import open_frame
 
@@ -52,6 +59,18 @@ def open_data(data: str, schema: "Schema", table: str | None, query: Path | None
             raise RequestError("--table and --query are for databases; with --engine spark name the table as DATA")
         return open_frame(data, schema)
     return database_or_path(data, table, query)
+
+
+def _family_in_spark(data: str, family: "FamilySchema") -> dict[str, Any]:
+    """The tables below a folder, or in a database of Spark's catalog."""
+    from sfumato.trusted.sources.family_opening import file_of
+    from sfumato.trusted.sources.spark_files import open_frame
+
+    in_catalog = "/" not in data and not Path(data).exists()
+    return {
+        name: open_frame(f"{data}.{name}" if in_catalog else file_of(data, name), family.schema_of(name))
+        for name in family.tables
+    }
 
 
 def database_or_path(data: str, table: str | None, query: Path | None) -> Any:

@@ -2,24 +2,38 @@
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.cli.options import Bundle
 from sfumato.cli.terminal import bar, fail, print_check, print_statement, report_errors, say
+from sfumato.errors import RequestError
+
+if TYPE_CHECKING:
+    from sfumato.artefact.families.release import FamilyRelease
 
 
 @report_errors
 def sample(
     bundle: Bundle,
-    out: Annotated[Path, typer.Option(help="the table to write: .parquet or .csv", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="the table to write: .parquet or .csv; of a family a folder, or a .duckdb or .sqlite file",
+            show_default=False,
+        ),
+    ],
     rows: Annotated[
-        int | None, typer.Option("-n", "--rows", help="how many; by default the noisy number of records")
+        int | None,
+        typer.Option("-n", "--rows", help="how many, of a family persons; by default the noisy number of records"),
     ] = None,
     given: Annotated[
         list[str] | None,
-        typer.Option(help="a condition, such as `age=40..60,sex=F|M,ward=`; of several `--given` all must hold"),
+        typer.Option(
+            help="a condition, such as `age=40..60,sex=F|M,ward=`, of a family `stays.ward=surgery`; of several "
+            "`--given` all must hold"
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="makes the sample repeatable; it does no harm to privacy")] = None,
     probabilities: Annotated[
@@ -29,16 +43,29 @@ def sample(
         str | None,
         typer.Option(help="of a Gaussian mixture: mixture, wide (covers uncertainty), detailed (tails)"),
     ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="of a family: CSV files in the folder, not Parquet")] = False,
 ) -> None:
     """Draw a synthetic table from a bundle. More rows train better learners and are no less private.
 
+    Of a family of tables: persons with all their rows, whose keys match.
+
     Example: `sfumato sample stays.sfumato -n 10000 --given "age=40..60" --out some.parquet`
+
+    Example: `sfumato sample hospital.sfumato -n 10000 --given "patients.sex=f" --out hospital.duckdb`
     """
     from sfumato.artefact.bundle import open_release
+    from sfumato.artefact.families.release import FamilyRelease
     from sfumato.cli import table_files
     from sfumato.fitting import conditions
 
     released = open_release(bundle)
+    if isinstance(released, FamilyRelease):
+        if probabilities or estimate:
+            raise RequestError("--probabilities and --estimate are for single tables; leave them out")
+        _sample_family(released, out, rows, given, seed, ".csv" if csv else ".parquet")
+        return
+    if csv:
+        raise RequestError("--csv is for families of tables; name the table .csv")
     released = released.estimate(estimate) if estimate else released
     wanted = conditions.parse_given(*given) if given else None
     total = released.size if rows is None else rows
@@ -47,6 +74,23 @@ def sample(
         tables = released.sample_tables(total, given=wanted, seed=seed, probabilities=probabilities)
         table_files.write(tables, released, out, lambda done: progress.advance(task, done))
     say(f"{out} holds {total:,} synthetic rows.")
+
+
+def _sample_family(
+    released: "FamilyRelease", out: Path, rows: int | None, given: list[str] | None, seed: int | None, suffix: str
+) -> None:
+    from sfumato.cli.family_files import write_family
+    from sfumato.fitting.conditions import parse_given
+    from sfumato.fitting.families.conditions import by_table
+
+    wanted = by_table(parse_given(*given)) if given else None
+    total = released.size if rows is None else rows
+    with bar() as progress:
+        task = progress.add_task("drawing persons", total=total)
+        parts = released.sample_tables(total, given=wanted, seed=seed)
+        written = write_family(parts, released, out, suffix, lambda done: progress.advance(task, done))
+    told = ", ".join(f"{count:,} rows of {name}" for name, count in written.items())
+    say(f"{out} holds {total:,} synthetic persons: {told}.")
 
 
 @report_errors
@@ -67,11 +111,11 @@ def retrain(
     Example: `sfumato retrain stays.sfumato --generator residual --epochs 2000 --curve loss.svg --out again.sfumato`
     """
     from sfumato.archive.whole_files import whole_file
-    from sfumato.artefact.bundle import open_release
+    from sfumato.artefact.bundle import open_table
     from sfumato.fitting.generators import Epoch
     from sfumato.reports.training_curve import Curve
 
-    released, drawn = open_release(bundle), Curve()
+    released, drawn = open_table(bundle), Curve()
     with (
         whole_file(out) as file,
         whole_file(curve) if curve else nullcontext() as sheet,
@@ -127,15 +171,20 @@ def verify(
     """
     from sfumato.artefact.bundle import open_release
     from sfumato.artefact.check import Check, Outcome
+    from sfumato.artefact.families.release import FamilyRelease
     from sfumato.artefact.verify import verify as recompute
     from sfumato.cli import table_files
     from sfumato.trusted.ledger import Ledger
 
     released = open_release(bundle)
+    if features is not None and isinstance(released, FamilyRelease):
+        raise RequestError("--features are for label adjacency, which a family of tables does not have")
     print_check(Check.of("every byte as it was written", holds=True, detail="hashes agree"))
     checks = recompute(
         released,
-        None if features is None else table_files.read(features, released.schema),
+        None
+        if features is None or isinstance(released, FamilyRelease)
+        else table_files.read(features, released.schema),
         None if ledger is None else Ledger(ledger),
     )
     for check in checks:
@@ -164,12 +213,8 @@ def report(
     Example: `sfumato report stays.sfumato --about about.yaml --out stays.html`
     """
     from sfumato.archive.whole_files import whole_file
-    from sfumato.artefact.about import load_about
-    from sfumato.artefact.bundle import open_release
-    from sfumato.reports.public import public_report
+    from sfumato.reports.write import report as write_report
 
-    said = None if about is None else load_about(about)
-    page = public_report(open_release(bundle), said)
     with whole_file(out) as file:
-        file.write(page.encode())
+        file.write(write_report(bundle, about=about).encode())
     say(f"{out} holds the public report.")

@@ -61,9 +61,16 @@ def schema_check(file: Annotated[Path, typer.Argument(help="the YAML file", show
     Example: `sfumato schema check stays.yaml`
     """
     from sfumato.planning.feasibility import refuse_what_cannot_be_planned
-    from sfumato.trusted.schema import Schema
+    from sfumato.trusted.families import family_layout_of
+    from sfumato.trusted.schema import FamilySchema
+    from sfumato.trusted.schema.file import read_schema
 
-    schema = Schema.load(file)
+    schema = read_schema(file)
+    if isinstance(schema, FamilySchema):
+        views = len(family_layout_of(schema).views)
+        columns = sum(len(schema.schema_of(name).by_name) for name in schema.tables)
+        say(f"{file} is valid: family {schema.name}, {len(schema.tables)} tables, {columns} columns, {views} views.")
+        return
     refuse_what_cannot_be_planned(schema, str(file))
     target = f", target {schema.target}" if schema.target else ", no target"
     unit = f", at most {schema.unit.records} records of each {schema.unit.column}" if schema.unit else ""

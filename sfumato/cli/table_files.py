@@ -54,14 +54,14 @@ def write(tables: Iterable[pa.Table], release: Release, path: Path, progress: Ca
         writer = None
         for table in tables:
             dressed = to_frame(table, header, release.schema, "arrow")
-            writer = writer or _writer(file, dressed.schema, release.schema, path.suffix)
+            writer = writer or open_writer(file, dressed.schema, release.schema, path.suffix)
             writer.write_table(dressed)
             progress(table.num_rows)
         if writer:
             writer.close()
 
 
-def _writer(file: BinaryIO, storage: pa.Schema, schema: Schema, suffix: str) -> Any:
+def open_writer(file: BinaryIO, storage: pa.Schema, schema: Schema, suffix: str) -> Any:
     """Writes tables of one kind; the usual CSV is pyarrow's, which is many times as fast."""
     if suffix == ".parquet":
         return pyarrow.parquet.ParquetWriter(file, storage)

@@ -16,9 +16,12 @@ from sfumato.errors import BudgetExceededError, ReleaseWarning, SfumatoError
 
 if TYPE_CHECKING:
     from sfumato.artefact.check import Check
+    from sfumato.artefact.families.release import FamilyRelease
     from sfumato.artefact.release import Release
     from sfumato.evaluation import Evaluation
     from sfumato.evaluation.checking import ColumnCheck
+    from sfumato.evaluation.families.evaluation import FamilyEvaluation
+    from sfumato.evaluation.families.reading import LinkFacts
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -115,7 +118,7 @@ def bar() -> Progress:
     )
 
 
-def print_statement(released: "Release") -> None:
+def print_statement(released: "Release | FamilyRelease") -> None:
     """The promise, and what every measurement took of the budget."""
     statement = released.statement
     say(statement.promise, "bold red" if statement.seeded else "")
@@ -151,6 +154,27 @@ def print_column_checks(found: "Sequence[ColumnCheck]") -> None:
             say(f"    {hint}")
     rest = len(found) - len(strange)
     say(f"{rest} of {len(found)} columns {'is' if rest == 1 else 'are'} as the schema says.")
+
+
+def print_links(facts: "Sequence[LinkFacts]") -> None:
+    """Which rows of a family do not count, and why."""
+    told = [one for one in facts if one.describe()]
+    say("")
+    for one in told:
+        say(f"{one.table}: {one.describe()}", "yellow")
+    if not told:
+        say("All rows are linked, and no parent row has more than the schema allows.")
+
+
+def print_family_evaluation(result: "FamilyEvaluation") -> None:
+    """The custodian's comparison of a family: the verdict, topic by topic, and what learners reach."""
+    from sfumato.evaluation.families.evaluation import NOTICE
+
+    say(NOTICE, "bold red")
+    say(f"\n{result.headline}", "bold")
+    for finding in result.findings:
+        say(f"  {finding.grade}  {finding.topic}: {finding.words}", _GRADES[finding.grade])
+    print_links(result.facts)
 
 
 def print_evaluation(result: "Evaluation") -> None:

@@ -1,5 +1,6 @@
 """What a release is worth, measured on the private records themselves. The custodian's: its results are private."""
 
-from sfumato.evaluation.evaluation import Evaluation, evaluate
+from sfumato.evaluation.evaluate import evaluate
+from sfumato.evaluation.evaluation import Evaluation
 
 __all__ = ["Evaluation", "evaluate"]

@@ -4,12 +4,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from sfumato.artefact.bundle import open_release
 from sfumato.artefact.drawing import draw_records
 from sfumato.artefact.release import Release
 from sfumato.errors import RequestError
@@ -192,8 +190,8 @@ class Evaluation:
         }
 
 
-def evaluate(
-    release: Release | str | Path,
+def evaluate_table(
+    release: Release,
     real: Any,
     test: Any,
     *,
@@ -201,30 +199,9 @@ def evaluate(
     seed: int = 0,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Evaluation:
-    """Compare a release with private records: those it was made from, and others that it never saw.
-
-    release   the release, or the path of its bundle
-    real      the table that was released, in any form that `sfumato.release` takes
-    test      rows of the same kind that were kept apart; with fewer than 20 the verdict is that they cannot judge
-    rows      synthetic rows to compare and to train on; the noisy number of records by default
-    seed      of the synthetic rows
-
-    Returns what is printed and drawn: a verdict; the distance of every column and pair of columns from the private
-    rows as they are stored, beside the chance level, which is that of the test rows; distributions, means, quantiles
-    and correlations; what of the rows the schema misreads, how many break each rule of the schema and, where it has a
-    target, prediction, for which both are read through the schema. Its numbers are computed from private records and
-    are not private. Raises `BundleError` for a path that holds no bundle, `RequestError` for a table without rows or
-    for fewer than 1 synthetic row, and `DataError` where columns are missing or a table cannot be read; the last two
-    say which table is meant.
-
-    Example
-        >>> found = evaluate(release, private, held_out, rows=500)
-        >>> 0 <= found.fidelity.mean_column <= 1
-        True
-    """
+    """Compare the release of a table with private records: see `sfumato.evaluate`."""
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
         raise RequestError(f"{rows!r} synthetic rows cannot be compared; give a positive integer")
-    release = release if isinstance(release, Release) else open_release(release)
     schema, clock = release.schema, _Clock(progress)
     taught = find_learners(schema)
     clock.start("drawing synthetic rows")

@@ -1,9 +1,6 @@
 """The custodian's report: what a release is worth, by a comparison with private records. Never for publication."""
 
-from importlib.resources import files
 from typing import Any
-
-from jinja2 import Environment, StrictUndefined
 
 from sfumato._version import __version__
 from sfumato.artefact.release import Release
@@ -13,6 +10,7 @@ from sfumato.evaluation.figures import QUANTILES
 from sfumato.evaluation.metrics_library import HOW_TO_GET, MOST_COLUMNS, MOST_ROWS
 from sfumato.evaluation.training import MOST_TRAINED
 from sfumato.evaluation.verdict import RULES
+from sfumato.reports.pages import page_style, page_template
 from sfumato.reports.private_charts import (
     MOST_DOTS,
     RELEASED,
@@ -29,11 +27,10 @@ _STATES = ("ruined", "distorted", "near")
 
 def private_report(evaluation: Evaluation, release: Release) -> str:
     """The page, with a notice on top of every printed sheet."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(files("sfumato.reports").joinpath("private.html").read_text(encoding="utf-8"))
     pairs = sorted(evaluation.fidelity.pairs.items(), key=lambda item: -item[1])
     groups = sorted(evaluation.groups, key=lambda group: -group.loss)
-    return template.render(
+    return page_template("private.html").render(
+        style=page_style("private.css"),
         notice=NOTICE,
         evaluation=evaluation,
         verdict=evaluation.verdict,

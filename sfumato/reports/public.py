@@ -2,10 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from sfumato._version import __version__
@@ -20,6 +18,7 @@ from sfumato.charts.columns import column_chart
 from sfumato.charts.ordered import write
 from sfumato.reports.charts import budget_chart, dependence_chart
 from sfumato.reports.images import image_grids
+from sfumato.reports.pages import page_style, page_template
 from sfumato.reports.public_dependence import find_dependences
 from sfumato.reports.risk_chart import risk_chart
 from sfumato.trusted.adjacency import Adjacency
@@ -65,31 +64,31 @@ def public_report(release: Release, about: About | None = None) -> str:
         >>> public_report(release).startswith("<!doctype html>")
         True
     """
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(files("sfumato.reports").joinpath("public.html").read_text(encoding="utf-8"))
     quality, statement, target = quality_of(release), release.statement, release.schema.target
-    return template.render(
+    return page_template("public.html").render(
+        style=page_style("public.css"),
         release=release,
         statement=statement,
         title=(about.title if about else None) or statement.dataset,
         plain=plain_promise(statement, target),
         verdict=judge(quality),
         risks=[] if statement.seeded else risk_lines(statement, target),
-        risk_picture="" if statement.seeded else _risk_picture(statement),
+        risk_picture="" if statement.seeded else risk_picture(statement),
         questions=example_questions(release, quality),
         budget=budget_chart(statement),
         charts=_charts(release),
         images=image_grids(release),
         constraints=[describe(one) for one in release.schema.constraints],
         making=making_of(release),
-        about=_about_rows(about),
+        about=about_rows(about),
         **_dependences(release),
         **_classes(release),
         version=__version__,
     )
 
 
-def _risk_picture(statement: PrivacyStatement) -> Markup:
+def risk_picture(statement: PrivacyStatement) -> Markup:
+    """What an attacker gains, as a curve."""
     return risk_chart(risk_of(statement), of_membership=statement.adjacency == Adjacency.ADD_REMOVE)
 
 
@@ -104,12 +103,13 @@ class _Chart(NamedTuple):
 def _charts(release: Release) -> list[_Chart]:
     codes = Encoder(release.schema).columns
     return [
-        _Chart(name, _about_column(column), column_chart(release.model, name, codes[name]))
+        _Chart(name, about_column(column), column_chart(release.model, name, codes[name]))
         for name, column in _charted(release)
     ]
 
 
-def _about_rows(about: About | None) -> list[tuple[str, str]]:
+def about_rows(about: About | None) -> list[tuple[str, str]]:
+    """What the custodian says, line by line."""
     if about is None:
         return []
     said = {key: getattr(about, key) for key in _ABOUT}
@@ -172,7 +172,8 @@ def image_columns(release: Release) -> bool:
     return any(getattr(column, "image", None) is not None for column in release.schema.columns)
 
 
-def _about_column(column: Column) -> str:
+def about_column(column: Column) -> str:
+    """The type and the bounds of a column in a few words."""
     missing = ", may be missing" if column.missing else ""
     bounds = getattr(column, "bounds", None)
     if bounds:

@@ -6,8 +6,10 @@ from pathlib import Path
 from sfumato.archive.whole_files import whole_file
 from sfumato.artefact.about import About, load_about
 from sfumato.artefact.bundle import open_release
+from sfumato.artefact.families.release import FamilyRelease
 from sfumato.artefact.release import Release
 from sfumato.reports.public import public_report
+from sfumato.reports.public_family import public_family_report
 from sfumato.trusted.schema.display import shorten
 
 
@@ -26,7 +28,10 @@ class Page(str):
 
 
 def report(
-    release: Release | str | Path, out: str | Path | None = None, *, about: About | str | Path | None = None
+    release: Release | FamilyRelease | str | Path,
+    out: str | Path | None = None,
+    *,
+    about: About | str | Path | None = None,
 ) -> Page:
     """The public report of a release: one HTML page, made from the release and what its custodian says.
 
@@ -41,10 +46,11 @@ def report(
         >>> sfumato.report(release, folder / "stays.html").startswith("<!doctype html>")
         True
     """
-    release = release if isinstance(release, Release) else open_release(release)
+    opened = open_release(release) if isinstance(release, str | Path) else release
     said = load_about(about) if isinstance(about, str | Path) else about
-    page = Page(public_report(release, said))
-    page.subject = f"public report of {shorten(release.schema.name)}"
+    written = public_report(opened, said) if isinstance(opened, Release) else public_family_report(opened, said)
+    page = Page(written)
+    page.subject = f"public report of {shorten(opened.schema.name)}"
     if out is not None:
         with whole_file(out) as file:
             file.write(page.encode())

@@ -111,7 +111,8 @@ class TableAnswers:
         mean = float(weights @ number[known])
         chance = _chance(number[known] - mean, weights, sampled.rows.person[known])
         reach = math.hypot(self._reach(column, by) / share, _BAND * chance)
-        ends = (mean - reach, mean + reach) if math.isfinite(reach) else (math.nan, math.nan)
+        low, high = _bounds(codes)
+        ends = (max(mean - reach, low), min(mean + reach, high)) if math.isfinite(reach) else (math.nan, math.nan)
         return Expectation(*(_shown(codes, end) for end in (mean, *ends)))
 
     def marginal(self, column: str, *, by: By = "row", output: FrameKind | None = None) -> Any:
@@ -283,6 +284,15 @@ def _just_below(codes: NumericCodec, numbers: FloatArray) -> FloatArray:
 
 def _array(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks)
+
+
+def _bounds(codes: Codes) -> tuple[float, float]:
+    """Between which a mean lies."""
+    if isinstance(codes, NumericCodec):
+        low, high = codes.in_units(np.array([codes.low, codes.high]))
+        return float(low), float(high)
+    numbers = [float(value) for value in codes.values] if isinstance(codes, CategoricalCodec) else [0.0]
+    return min(numbers), max(numbers)
 
 
 def _interval(mean: float, reach: float, low: float) -> Expectation:

@@ -17,6 +17,17 @@ from sfumato.trusted.families import FamilyLayout
 from sfumato.trusted.schema.messages import did_you_mean
 
 
+def by_table(given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Conditions on `table.column`, as a command line has them, by table."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, wanted in given.items():
+        table, dot, column = name.partition(".")
+        if not dot:
+            raise RequestError(f"{name!r} names no table; write TABLE.COLUMN=value, such as patients.sex=f")
+        found.setdefault(table, {})[column] = wanted
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class FamilyConditions:
     """Conditions on each table: a person's own row, and at least one row of each child table, must meet them all."""

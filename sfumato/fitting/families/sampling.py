@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import RequestError
+from sfumato.fitting.families.between import between_schemas
 from sfumato.fitting.families.drawn_rows import DrawnRows, break_rules, concat
 from sfumato.fitting.families.model import FamilyModel
 from sfumato.fitting.families.step_mixture import StepMixture
@@ -240,14 +241,7 @@ class FamilySampler:
 
     @cached_property
     def _between(self) -> Mapping[str, Schema]:
-        """For every table the columns of the tables above it and its own, with the constraints between them."""
-        family, found = self.layout.family, {}
-        for name in family.tables:
-            own = tuple(one for one in family.constraints if family.lowest_of(one) == name)
-            if own:
-                columns = [column for at, column in family.columns.items() if at.split(".", 1)[0] in family.path(name)]
-                found[name] = Schema(sfumato=1, name=name, columns=tuple(columns), constraints=own, text=family.text)
-        return found
+        return between_schemas(self.layout.family)
 
     def _violating(self, name: str, rows: DrawnRows, found: Drawn) -> BoolArray:
         """Whether each row breaks a constraint between its table and those above."""

@@ -158,8 +158,8 @@ def _shape(view: View, one_way: OneWays, pairs: PairTables, name: str, first: On
     held = (column.theta[:, column.groups] * column.inside)[0]
     coarse = pairs.coarse[name][column.groups]
     known = None if first is None else first.columns.get(name.removeprefix("previous "))
-    if known is not None and (like := _same_cells(known, column)) is not None:
-        held = _shapes_of_first(held, column, coarse, like)
+    if known is not None and view.by_name[name].column != "":
+        held = _shapes_of_first(held, column, coarse, _on_cells_of(known, column.grid))
     if is_long(codes_of(view.by_name[name].definition)):
         held = without_unseen_tails(held[None], column)[0]
     noise = (np.sqrt(column.variance) / one_way.size)[column.groups]
@@ -167,18 +167,20 @@ def _shape(view: View, one_way: OneWays, pairs: PairTables, name: str, first: On
     return Shape.of(pairs.grids[name], pieces)
 
 
-def _same_cells(first: OneWay, column: OneWay) -> FloatArray | None:
-    """The distribution of first rows over the same cells; None where their cells are others.
+def _on_cells_of(first: OneWay, grid: Grid) -> FloatArray:
+    """The distribution of first rows over the cells of another grid of the same codes.
 
-    First rows may have one code more, of those who have none.
+    First rows may have one code more, of those who have none. Inside a cell of theirs codes are alike.
     """
-    held: FloatArray = (first.theta[:, first.groups] * first.inside)[0]
-    if first.grid == column.grid:
-        return held
-    starts, cells = first.grid.starts[:-1], first.grid.cells[:-1]
-    if first.grid.codes == column.grid.codes + 1 and Grid(starts, cells, column.grid.codes) == column.grid:
-        return held[:-1]
-    return None
+    held = (first.theta[:, first.groups] * first.inside)[0]
+    starts, cells = np.array(first.grid.starts), np.array(first.grid.cells)
+    ends = np.append(starts, first.grid.codes)
+    width = np.bincount(cells, weights=np.diff(ends))
+    up_to = np.append(0.0, np.cumsum((held / width)[cells] * np.diff(ends)))
+    own = np.append(np.array(grid.starts), grid.codes)
+    mass = np.diff(np.interp(own, ends, up_to))
+    found: FloatArray = np.bincount(np.array(grid.cells), weights=mass).astype(np.float64)
+    return found
 
 
 def _shapes_of_first(held: FloatArray, column: OneWay, coarse: IntArray, first: FloatArray) -> FloatArray:

@@ -334,6 +334,12 @@ class FamilySchema(Part):
         """Plain lists and dictionaries, as in a JSON file; defaults are left out."""
         return self.model_dump(mode="json", exclude_defaults=True, by_alias=True)
 
+    def to_yaml(self) -> str:
+        """The YAML file that `read_schema` reads back to an equal schema."""
+        from sfumato.trusted.schema.file import write_schema
+
+        return write_schema(self)
+
     def __repr__(self) -> str:
         from sfumato.trusted.schema.display import list_some, shorten
 

@@ -34,7 +34,7 @@ def open_family(
     """
     key = key or secrets.token_bytes(32)
     _ = family_layout_of(family)  # what a family cannot have is refused before anything is opened
-    tables = _tables(data, family)
+    tables = tables_of(data, family)
     if any(map(spark.is_frame, tables.values())):
         return SparkFamilySource(tables, family, key)
     with ExitStack() as undo:
@@ -60,8 +60,8 @@ def _open_table(data: object, family: FamilySchema, name: str, declared: bool) -
         raise DataError(f"table {name!r}: {error}") from None
 
 
-def _tables(data: object, family: FamilySchema) -> dict[str, Any]:
-    """What holds each table."""
+def tables_of(data: object, family: FamilySchema) -> dict[str, Any]:
+    """What holds each table: see `open_family`."""
     if isinstance(data, Mapping):
         for name in data:
             if name not in family.tables:
@@ -80,10 +80,10 @@ def _tables(data: object, family: FamilySchema) -> dict[str, Any]:
         return {name: Database(data, table=name) for name in family.tables}
     if excel_files.is_workbook(data):
         return {name: f"{data}#{name}" for name in family.tables}
-    return {name: _file_of(str(data), name) for name in family.tables}
+    return {name: file_of(str(data), name) for name in family.tables}
 
 
-def _file_of(folder: str, name: str) -> str:
+def file_of(folder: str, name: str) -> str:
     """The file or folder of a table; one in the cloud is taken to be Parquet."""
     if "://" in folder:
         return f"{folder.rstrip('/')}/{name}.parquet"

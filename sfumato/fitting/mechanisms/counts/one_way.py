@@ -42,6 +42,7 @@ class OneWay:
     ordered: int  # how many groups, from the first, have an order
     weights: CodeWeights | None = None  # of the codes inside a cell
     rest_variance: tuple[float, ...] = ()  # of the last groups, the rare categories, where their total is known better
+    known_inside: FloatArray | None = None  # the probability of every fine cell given its group, where that is known
 
     @cached_property
     def grouped(self) -> FloatArray:
@@ -71,6 +72,8 @@ class OneWay:
     @cached_property
     def inside(self) -> FloatArray:
         """The probability of every fine cell given its group."""
+        if self.known_inside is not None:
+            return self.known_inside
         pooled = np.full(self.grid.size, self.sigma**2 * self.counts.shape[1])
         return inside_groups(self.counts.sum(axis=1), pooled, self.groups, self.grid.widths)
 

@@ -1,0 +1,143 @@
+"""The tables of a family as a custodian has them: rows linked by their keys, and what of them does not count."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.errors import DataError, RequestError
+from sfumato.trusted.arrays import CodeArray, FloatArray
+from sfumato.trusted.encoding import Codes, NumericCodec
+from sfumato.trusted.families import FamilyLayout, family_layout_of
+from sfumato.trusted.families.assembly import Linked, LinkedRows, link_rows
+from sfumato.trusted.families.tickets import Tickets
+from sfumato.trusted.redaction import redact_errors
+from sfumato.trusted.schema import FamilySchema
+from sfumato.trusted.schema.family import MOST_ROWS
+from sfumato.trusted.sources import open_source
+from sfumato.trusted.sources.family_opening import tables_of
+from sfumato.trusted.sources.family_source import join_owners
+
+_KEY = bytes(32)  # which rows of a crowd are compared is no secret here
+
+
+@dataclass(frozen=True)
+class LinkFacts:
+    """How the rows of one table are linked.
+
+    rows       that the table has
+    unlinked   without a parent row, without a key, or with one that another row of the person has
+    beyond     more than the schema allows for one parent row; they are left out by lot
+    """
+
+    table: str
+    rows: int
+    unlinked: int
+    beyond: int
+
+    def describe(self) -> str:
+        """In a few words; empty where all rows count."""
+        parts = []
+        if self.unlinked:
+            parts.append(f"{self.unlinked:,} of {self.rows:,} rows have no parent row, or no key of their own")
+        if self.beyond:
+            parts.append(f"{self.beyond:,} of {self.rows:,} rows are beyond the most that the schema allows")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyRows:
+    """Linked rows of all tables, as codes and as they are stored."""
+
+    layout: FamilyLayout
+    linked: Linked
+    stored: Mapping[str, pa.Table]
+    facts: tuple[LinkFacts, ...] = ()
+
+    @property
+    def persons(self) -> int:
+        """How many there are."""
+        return len(self.linked[self.layout.family.root].person)
+
+    def rows(self, table: str) -> LinkedRows:
+        """The rows of one table that count."""
+        return self.linked[table]
+
+    def numbers(self, table: str, column: str) -> FloatArray:
+        """A column of these rows as numbers: of a list the place in it; NaN where it is missing."""
+        return numbers_of_codes(self.linked[table].codes[column], self.layout.tables[table].codes[column])
+
+
+def numbers_of_codes(code: CodeArray, codes: Codes) -> FloatArray:
+    """Codes as numbers."""
+    if isinstance(codes, NumericCodec):
+        return codes.in_units(codes.read(codes.decode(code, np.full(len(code), 0.5))).values)
+    return np.where(code == codes.missing, np.nan, code) if codes.missing is not None else code.astype(np.float64)
+
+
+def read_private_family(data: Any, family: FamilySchema, which: str) -> FamilyRows:
+    """The tables of a custodian, in any form that `release` takes.
+
+    Raises `DataError` where a table is not there or lacks a column, and `RequestError` where nobody has a row.
+    """
+    try:
+        tables = tables_of(data, family)
+        stored = {name: _read(tables[name], family, name) for name in family.tables}
+    except DataError as error:
+        raise DataError(f"the {which} tables: {error}") from None
+    found = link_tables(stored, family)
+    if not found.persons:
+        raise RequestError(f"the {which} tables: there is no person to compare with; give tables that have some")
+    return found
+
+
+def _read(data: Any, family: FamilySchema, name: str) -> pa.Table:
+    schema, layout = family.schema_of(name), family_layout_of(family).tables[name]
+    names = tuple(dict.fromkeys((*layout.reads, *schema.by_name)))
+    try:
+        with closing(open_source(data, schema, declared=True)) as source:
+            batches = redact_errors(lambda: list(source.records(names)))()
+    except DataError as error:
+        raise DataError(f"table {name!r}: {error}") from None
+    return pa.Table.from_batches(batches) if batches else pa.table({column: pa.array([]) for column in names})
+
+
+def link_tables(stored: Mapping[str, pa.Table], family: FamilySchema) -> FamilyRows:
+    """Tables in memory, linked; and how many rows do not count, and why."""
+    layout = family_layout_of(family)
+    linked = _link(layout, stored)
+    free = {
+        name: table if table.rows is None else table.model_copy(update={"rows": (table.rows[0], MOST_ROWS)})
+        for name, table in family.tables.items()
+    }
+    crowded = any(len(linked[name].person) < stored[name].num_rows for name in family.tables)
+    boundless = _link(family_layout_of(family.model_copy(update={"tables": free})), stored) if crowded else linked
+    facts = tuple(
+        LinkFacts(
+            name,
+            stored[name].num_rows,
+            stored[name].num_rows - len(boundless[name].person),
+            max(0, len(boundless[name].person) - len(linked[name].person)),
+        )
+        for name in layout.tables
+    )
+    return FamilyRows(layout, linked, stored, facts)
+
+
+@redact_errors
+def _link(layout: FamilyLayout, stored: Mapping[str, pa.Table]) -> Linked:
+    tickets = Tickets(layout, _KEY)
+    written: dict[str, pa.Table] = {}
+    for name in layout.tables:
+        batches = stored[name].select(list(layout.tables[name].reads)).combine_chunks().to_batches()
+        parts = [tickets.write(name, batch, keep_all=True) for batch in batches]
+        rows = pa.Table.from_batches(parts, tickets.schema(name)).combine_chunks()
+        if not tickets.names_person(name):
+            parent = written[layout.family.tables[name].parent or ""]
+            named = rows.filter(rows.column("parent").is_valid())
+            rows = pa.Table.from_batches([join_owners(named, parent.select(["key", "person"]))], rows.schema)
+        written[name] = rows
+    return link_rows(layout, tickets, written)
