@@ -23,7 +23,7 @@ class Tuning(TuningConstants, group="families.plan"):
 
     one_way = 0.2  # of a view's share
     pairs = 0.8
-    totals = 0.02  # for the number of rows of all persons
+    totals = 0.03  # for the number of rows of all persons
     labels = 0.12  # of that, for each target of the view
     gradients = (0.22, 0.22)  # of a target's share
     leaves = 0.11

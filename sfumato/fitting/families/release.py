@@ -9,10 +9,9 @@ from sfumato.errors import BundleError
 from sfumato.fitting.families.labelling import ClassedTable, TargetCounts, measure_labeller, refit_labeller
 from sfumato.fitting.families.model import FamilyModel
 from sfumato.fitting.families.plan import FamilyPlan, ViewPlan, targets_of, totals_of
-from sfumato.fitting.families.row_numbers import measure_totals, rake_row_numbers, smooth_row_numbers
+from sfumato.fitting.families.smoothing import measure_totals, rake_row_numbers, smooth_columns
 from sfumato.fitting.families.step_fit import fit_steps
 from sfumato.fitting.families.step_mixture import StepMixture
-from sfumato.fitting.families.tails import falling_ends
 from sfumato.fitting.families.view_curator import ViewCurator, per_person
 from sfumato.fitting.mechanisms.counts.classes import Classes
 from sfumato.fitting.mechanisms.counts.measure import Counted, check_design
@@ -113,7 +112,7 @@ class _Release:
         one_way = measure_one_way(curator, plan, everything, shapes)
         names, mu = totals_of(self._layout, view), plan.mu_totals
         totals = {} if mu is None else measure_totals(curator, plan, names, mu)
-        one_way = falling_ends(plan, smooth_row_numbers(plan, one_way, totals))
+        one_way = smooth_columns(plan, one_way, totals)
         self._progress(f"{view.name}: measuring two-column counts, with noise")
         pairs = measure_pairs(curator, plan, one_way)
         if view.name == PERSONS and pairs is not None:

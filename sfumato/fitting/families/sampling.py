@@ -215,7 +215,7 @@ class FamilySampler:
     ) -> tuple[DrawnRows, BoolArray]:
         """Rows as drawn, and whether each keeps to the bounds of its order and to the rules of its table."""
         table, model = self.layout.tables[view.table], self.model.steps[view.name]
-        codes, component = model.draw(known, view.names("own"), rng, memory)
+        codes, component = model.draw(known, view.names("own"), rng, memory, self._room(view, last))
         for target, labeller in self.model.labellers.get(view.name, {}).items():
             codes[target] = _label(model, {**known, **codes}, target, labeller, rng, component)
         own = {name.removeprefix(f"{view.table}."): code for name, code in codes.items()}
@@ -236,6 +236,16 @@ class FamilySampler:
         found = order if order is not None else _order_of(table, decoded)
         nothing = np.zeros(rows, dtype=np.int64)
         return DrawnRows(nothing, nothing, place, own, decoded, found), kept
+
+    def _room(self, view: View, last: DrawnRows | None) -> dict[str, CodeArray]:
+        """The largest distance from the row before that does not lead beyond the bound of the order."""
+        table = self.layout.tables[view.table]
+        if last is None or table.gap is None or last.order is None:
+            return {}
+        room = np.nan_to_num(span(table.order_codes)[1] - last.order, nan=np.inf)
+        column = view.by_name[f"{view.table}.{table.gap}"]
+        assert isinstance(column.codes, NumericCodec)  # noqa: S101 - a distance is a number
+        return {column.name: column.codes.steps_of(np.clip(room, column.codes.low, column.codes.high))}
 
     # constraints between tables
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.fitting.models.table_mixture.code_weights import CodeWeights
 from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
-from sfumato.trusted.arrays import CodeArray, Float32Array, FloatArray, IntArray
+from sfumato.trusted.arrays import BoolArray, CodeArray, Float32Array, FloatArray, IntArray
 from sfumato.trusted.encoding import Batch, Codes
 from sfumato.trusted.feature_maps import Grid
 
@@ -56,6 +56,13 @@ class Shape:
         first = np.searchsorted(self.cells[order], cells)
         last = np.searchsorted(self.cells[order], cells, side="right") - 1
         return self.pieces.draw(order[np.clip(at, first, last)], rng)
+
+    def up_to(self, codes: CodeArray) -> BoolArray:
+        """Which cells have a code up to each of these (codes x cells)."""
+        least = np.full(self.grid.size, np.iinfo(np.int64).max)
+        np.minimum.at(least, self.cells, self.pieces.starts)
+        allowed: BoolArray = least <= codes[:, None]
+        return allowed
 
     def to_dict(self) -> dict[str, Any]:
         """Plain content."""
@@ -186,34 +193,64 @@ class StepMixture:
         names: Sequence[str],
         rng: np.random.Generator,
         memory: Float32Array | None,
+        most: Mapping[str, CodeArray] | None = None,
     ) -> tuple[dict[str, CodeArray], IntArray]:
-        """Columns given others, and the component of each record; `memory` is what earlier rows told, see `history`."""
+        """Columns given others, and the component of each record.
+
+        memory   what earlier rows told, see `history`
+        most     the largest code that each record may have in some of these columns; larger ones have no cell left
+        """
         rows = len(next(iter(known.values())))
         codes = {name: np.empty(rows, dtype=np.int32) for name in names}
         component = np.empty(rows, dtype=np.int64)
         for start in range(0, rows, _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
             cells = self.cells_of({name: code[part] for name, code in known.items()})
-            count = min(rows - start, _AT_ONCE)
-            joint = self.log_joint(cells, count)
+            allowed = {name: self.shapes[name].up_to(code[part]) for name, code in (most or {}).items()}
+            joint = self.log_joint(cells, min(rows - start, _AT_ONCE))
+            for name, held in allowed.items():
+                joint += self._log_allowed(name, cells, held)
             component[part] = _draw_log(joint if memory is None else joint + memory[part], rng)
             for name in names:
-                drawn = self._draw_cells(name, component[part], cells, rng)
+                drawn = self._draw_cells(name, component[part], cells, rng, allowed.get(name))
                 codes[name][part] = self.shapes[name].draw(drawn, rng)
+        for name, code in (most or {}).items():
+            codes[name] = np.minimum(codes[name], code)
         return codes, component
 
-    def _draw_cells(
-        self, name: str, component: IntArray, cells: Mapping[str, IntArray], rng: np.random.Generator
-    ) -> IntArray:
+    def _given_cells(self, name: str, cells: Mapping[str, IntArray]) -> tuple[FloatArray, IntArray | None]:
+        """The factor of a column with its cells last, and the cells of the other column of the factor, if known."""
         factor = self._factor_of[name]
         place = factor.names.index(name)
         if len(factor.names) == 1:
-            return _draw(factor.theta[component], rng)
+            return factor.theta, None
         other = factor.names[1 - place]
         if other in cells:
-            theta = factor.theta if place == 1 else np.swapaxes(factor.theta, 1, 2)
-            return _draw(theta[component, cells[other]], rng)
-        return _draw(factor.theta.sum(axis=2 - place)[component], rng)
+            return (factor.theta if place == 1 else np.swapaxes(factor.theta, 1, 2)), cells[other]
+        return factor.theta.sum(axis=2 - place), None
+
+    def _log_allowed(self, name: str, cells: Mapping[str, IntArray], allowed: BoolArray) -> Float32Array:
+        """log of the probability that a column has one of the cells that each record may have, in every component."""
+        theta, other = self._given_cells(name, cells)
+        given = theta / theta.sum(axis=-1, keepdims=True)
+        if other is None:
+            held = allowed @ given.T
+        else:
+            held = np.einsum("rc,rkc->rk", allowed, given[:, other].transpose(1, 0, 2))
+        log: Float32Array = np.log(np.maximum(held, _TINY)).astype(np.float32)
+        return log
+
+    def _draw_cells(
+        self,
+        name: str,
+        component: IntArray,
+        cells: Mapping[str, IntArray],
+        rng: np.random.Generator,
+        allowed: BoolArray | None = None,
+    ) -> IntArray:
+        theta, other = self._given_cells(name, cells)
+        p = theta[component] if other is None else theta[component, other]
+        return _draw(p if allowed is None else p * (allowed + _TINY), rng)
 
     def sample(self, rows: int, rng: np.random.Generator) -> Batch:
         """Whole records, settings and previous rows among them."""

@@ -1,6 +1,6 @@
 """The constants of all modules here, which a bundle stores."""
 
-from sfumato.fitting.families import pair_weights, plan, row_numbers, sampling, step_fit
+from sfumato.fitting.families import pair_weights, plan, sampling, smoothing, step_fit
 from sfumato.fitting.mechanisms.tables.tuning import TABLES_TUNING
 
 FAMILY = "family"
@@ -10,7 +10,7 @@ FAMILY_TUNING = (
     *TABLES_TUNING,
     plan.Tuning,
     pair_weights.Tuning,
-    row_numbers.Tuning,
+    smoothing.Tuning,
     step_fit.Tuning,
     sampling.Tuning,
 )

@@ -129,7 +129,7 @@ def measure_one_way(curator: CuratorLike, plan: CountsPlan, classes: Classes, sh
     }
     totals, variance = class_totals(counts)
     columns = {
-        name: _ordered(plan, name, table, measured.sigma, weighed.get(name))
+        name: group_ordered(plan, name, table, measured.sigma, weighed.get(name))
         if isinstance(plan.codes[name], NumericCodec)
         else _listed(plan.grids[name], table, measured.sigma, totals, variance, _kinds(plan, name))
         for name, table in zip(plan.features, counts, strict=False)
@@ -137,7 +137,7 @@ def measure_one_way(curator: CuratorLike, plan: CountsPlan, classes: Classes, sh
     return OneWays(columns, classes, np.maximum(totals, Tuning.fewest), measured.sigma * float(np.sqrt(variance)))
 
 
-def _ordered(plan: CountsPlan, name: str, counts: FloatArray, sigma: float, weights: CodeWeights | None) -> OneWay:
+def group_ordered(plan: CountsPlan, name: str, counts: FloatArray, sigma: float, weights: CodeWeights | None) -> OneWay:
     """Merge the neighbours that noise cannot tell apart."""
     grid, missing = plan.grids[name], int(plan.codes[name].missing is not None)
     values = grid.size - missing
