@@ -99,7 +99,9 @@ def _means(table: TableAnswers, name: str, of_persons: bool) -> list[_Question]:
             whose = "" if of_persons else f", every {by} alike"
             call = f'release["{name}"].mean("{column}", by="{by}")'
             mean, low, high = (write(end) for end in answer)
-            found.append(_Question(f"Mean {column} of {name}{whose}?", mean, low, high, call))
+            listed = table.release.schema.schema_of(name)[column].type == "boolean"
+            what = f"Which share of {name} has {column}" if listed else f"Mean of {column} in {name}"
+            found.append(_Question(f"{what}{whose}?", mean, low, high, call))
     return found
 
 
@@ -128,6 +130,7 @@ def _table(release: FamilyRelease, name: str) -> dict[str, Any]:
         "bounds": release.schema.rows_of(name),
         "order": order,
         "columns": len(schema.by_name),
+        "count": release[name].count(),
         "numbers": rows,
         "charts": charts,
         "following": _following(release, name) if order is not None else [],

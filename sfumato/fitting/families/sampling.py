@@ -24,7 +24,7 @@ from sfumato.trusted.arrays import BoolArray, CodeArray, Float32Array, FloatArra
 from sfumato.trusted.constraints.numbers import numbers_of, write_numbers
 from sfumato.trusted.encoding import Batch, NumericCodec
 from sfumato.trusted.encoding.code_arrays import Limits
-from sfumato.trusted.families import FamilyLayout, TableLayout, View
+from sfumato.trusted.families import FamilyLayout, TableLayout, View, ViewColumn
 from sfumato.trusted.families.views import PERSONS
 from sfumato.trusted.schema import IntegerColumn, Schema
 
@@ -33,6 +33,7 @@ class Tuning(TuningConstants, group="families.sampling"):
     """See `sfumato.fitting.tuning`."""
 
     memory = 0.3  # of what earlier rows told of the components
+    short = 0.1  # share of the distances between rows that are short
 
 
 _TRIES = 20  # draws of a row that keep to no constraint, before it is left out
@@ -215,7 +216,7 @@ class FamilySampler:
     ) -> tuple[DrawnRows, BoolArray]:
         """Rows as drawn, and whether each keeps to the bounds of its order and to the rules of its table."""
         table, model = self.layout.tables[view.table], self.model.steps[view.name]
-        codes, component = model.draw(known, view.names("own"), rng, memory, self._room(view, last))
+        codes, component = model.draw(known, view.names("own"), rng, memory, self._room(view, last, known))
         for target, labeller in self.model.labellers.get(view.name, {}).items():
             codes[target] = _label(model, {**known, **codes}, target, labeller, rng, component)
         own = {name.removeprefix(f"{view.table}."): code for name, code in codes.items()}
@@ -237,15 +238,25 @@ class FamilySampler:
         nothing = np.zeros(rows, dtype=np.int64)
         return DrawnRows(nothing, nothing, place, own, decoded, found), kept
 
-    def _room(self, view: View, last: DrawnRows | None) -> dict[str, CodeArray]:
-        """The largest distance from the row before that does not lead beyond the bound of the order."""
+    def _room(self, view: View, last: DrawnRows | None, known: Mapping[str, CodeArray]) -> dict[str, CodeArray]:
+        """The largest distance from the row before that leads neither beyond the bound of the order nor so near to it
+        that the rows which are still to come would all stand there.
+        """
         table = self.layout.tables[view.table]
         if last is None or table.gap is None or last.order is None:
             return {}
-        room = np.nan_to_num(span(table.order_codes)[1] - last.order, nan=np.inf)
         column = view.by_name[f"{view.table}.{table.gap}"]
-        assert isinstance(column.codes, NumericCodec)  # noqa: S101 - a distance is a number
-        return {column.name: column.codes.steps_of(np.clip(room, column.codes.low, column.codes.high))}
+        codes = column.codes
+        assert isinstance(codes, NumericCodec)  # noqa: S101 - a distance is a number
+        left = known[f"{view.table} (left)"].astype(np.float64)
+        room = np.nan_to_num(span(table.order_codes)[1] - last.order, nan=np.inf)
+        kept = np.minimum(left * self._short_distance(view.name, column), room)
+        return {column.name: codes.steps_of(np.clip(room - kept, codes.low, codes.high))}
+
+    def _short_distance(self, view: str, column: ViewColumn) -> float:
+        """A distance between rows that is short, as the release knows them."""
+        model = self.model.steps[view].column_model(column.name)
+        return float(model.quantile(column.name, np.array([Tuning.short]), column.codes)[0])
 
     # constraints between tables
 

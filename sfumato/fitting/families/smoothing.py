@@ -30,7 +30,6 @@ class Tuning(TuningConstants, group="families.smoothing"):
     """See `sfumato.fitting.tuning`."""
 
     smooth = 3.0  # weight of squared second differences of the log density
-    smooth_rows = 0.5  # the same of numbers of rows, whose sum is measured: a tail may be heavier than exponential
     floor = 0.5  # noise deviations that every count has at the start
     spike = 4.0  # noise deviations above both neighbours' density, from which on a cell stands by itself
     steps = 60
@@ -94,7 +93,7 @@ def _smooth_line(counts: FloatArray, sigma: float, width: FloatArray, total: tup
     log = np.log(start / start.sum() / width)
     variance = sigma**2 + np.maximum(counts, 0.0)
     second = np.diff(np.eye(len(counts)), 2, axis=0)
-    penalty = (Tuning.smooth if total is None else Tuning.smooth_rows) * second.T @ second
+    penalty = Tuning.smooth * second.T @ second
     for _ in range(Tuning.steps):
         p = _shares(log, width)
         slope = size * (np.diag(p) - np.outer(p, p))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.fitting.models.table_mixture.code_weights import CodeWeights
 from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
-from sfumato.trusted.arrays import BoolArray, CodeArray, Float32Array, FloatArray, IntArray
+from sfumato.trusted.arrays import CodeArray, Float32Array, FloatArray, IntArray
 from sfumato.trusted.encoding import Batch, Codes
 from sfumato.trusted.feature_maps import Grid
 
@@ -40,7 +40,7 @@ class Shape:
     cells: IntArray  # of each piece
 
     @cached_property
-    def _ends(self) -> tuple[IntArray, FloatArray]:
+    def _line(self) -> tuple[IntArray, FloatArray]:
         """Pieces by cell, and where each of them ends on a line on which cell c is the interval from c to c + 1."""
         order = np.argsort(self.cells, kind="stable")
         held = self.pieces.theta[0, order] + _TINY
@@ -49,20 +49,35 @@ class Shape:
         before = np.cumsum(held) - np.cumsum(np.append(0.0, total))[cell]
         return order, cell + before / total[cell]
 
-    def draw(self, cells: NDArray[np.integer[Any]], rng: np.random.Generator) -> CodeArray:
-        """A code of each of these cells."""
-        order, ends = self._ends
-        at = np.searchsorted(ends, cells + rng.random(len(cells)), side="right").clip(max=len(ends) - 1)
+    def draw(
+        self, cells: NDArray[np.integer[Any]], rng: np.random.Generator, most: CodeArray | None = None
+    ) -> CodeArray:
+        """A code of each of these cells; none above `most`, of which the cell must have some share."""
+        order, ends = self._line
+        share = np.ones(len(cells)) if most is None else self.shares_up_to(most)[np.arange(len(cells)), cells]
+        at = np.searchsorted(ends, cells + share * rng.random(len(cells)), side="right").clip(max=len(ends) - 1)
         first = np.searchsorted(self.cells[order], cells)
         last = np.searchsorted(self.cells[order], cells, side="right") - 1
-        return self.pieces.draw(order[np.clip(at, first, last)], rng)
+        piece = order[np.clip(at, first, last)]
+        if most is None:
+            return self.pieces.draw(piece, rng)
+        starts = self.pieces.starts[piece]
+        stops = np.clip(most.astype(np.int64) + 1, starts + 1, self.pieces.stops[piece])
+        weights = self.pieces.weights
+        drawn = rng.integers(starts, stops) if weights is None else weights.draw(starts, stops, rng)
+        return drawn.astype(np.int32)
 
-    def up_to(self, codes: CodeArray) -> BoolArray:
-        """Which cells have a code up to each of these (codes x cells)."""
-        least = np.full(self.grid.size, np.iinfo(np.int64).max)
-        np.minimum.at(least, self.cells, self.pieces.starts)
-        allowed: BoolArray = least <= codes[:, None]
-        return allowed
+    def shares_up_to(self, codes: CodeArray) -> FloatArray:
+        """The share of every cell that lies at or below each of these codes (codes x cells)."""
+        held = self.pieces.theta[0] + _TINY
+        stops = np.clip(codes[:, None].astype(np.int64) + 1, self.pieces.starts, self.pieces.stops)
+        whole = self.pieces.weigh(self.pieces.starts, self.pieces.stops)
+        inside = self.pieces.weigh(np.broadcast_to(self.pieces.starts, stops.shape), stops) / whole
+        inside = np.where(stops > self.pieces.starts, inside, 0.0)
+        summed = np.zeros((len(codes), self.grid.size))
+        np.add.at(summed.T, self.cells, (inside * held).T)
+        shares: FloatArray = summed / np.bincount(self.cells, weights=held)
+        return shares
 
     def to_dict(self) -> dict[str, Any]:
         """Plain content."""
@@ -206,16 +221,15 @@ class StepMixture:
         for start in range(0, rows, _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
             cells = self.cells_of({name: code[part] for name, code in known.items()})
-            allowed = {name: self.shapes[name].up_to(code[part]) for name, code in (most or {}).items()}
+            allowed = {name: self.shapes[name].shares_up_to(code[part]) for name, code in (most or {}).items()}
             joint = self.log_joint(cells, min(rows - start, _AT_ONCE))
             for name, held in allowed.items():
                 joint += self._log_allowed(name, cells, held)
             component[part] = _draw_log(joint if memory is None else joint + memory[part], rng)
             for name in names:
                 drawn = self._draw_cells(name, component[part], cells, rng, allowed.get(name))
-                codes[name][part] = self.shapes[name].draw(drawn, rng)
-        for name, code in (most or {}).items():
-            codes[name] = np.minimum(codes[name], code)
+                limit = None if most is None or name not in most else most[name][part]
+                codes[name][part] = self.shapes[name].draw(drawn, rng, limit)
         return codes, component
 
     def _given_cells(self, name: str, cells: Mapping[str, IntArray]) -> tuple[FloatArray, IntArray | None]:
@@ -229,8 +243,8 @@ class StepMixture:
             return (factor.theta if place == 1 else np.swapaxes(factor.theta, 1, 2)), cells[other]
         return factor.theta.sum(axis=2 - place), None
 
-    def _log_allowed(self, name: str, cells: Mapping[str, IntArray], allowed: BoolArray) -> Float32Array:
-        """log of the probability that a column has one of the cells that each record may have, in every component."""
+    def _log_allowed(self, name: str, cells: Mapping[str, IntArray], allowed: FloatArray) -> Float32Array:
+        """log of the probability that a column is no larger than each record may have it, in every component."""
         theta, other = self._given_cells(name, cells)
         given = theta / theta.sum(axis=-1, keepdims=True)
         if other is None:
@@ -246,7 +260,7 @@ class StepMixture:
         component: IntArray,
         cells: Mapping[str, IntArray],
         rng: np.random.Generator,
-        allowed: BoolArray | None = None,
+        allowed: FloatArray | None = None,
     ) -> IntArray:
         theta, other = self._given_cells(name, cells)
         p = theta[component] if other is None else theta[component, other]
