@@ -31,7 +31,7 @@ from sfumato.trusted.ledger.purpose import check_purpose
 from sfumato.trusted.reservation import LedgerLike
 from sfumato.trusted.schema import FamilySchema, Schema
 from sfumato.trusted.schema.file import read_schema
-from sfumato.trusted.session import Terms, check_terms, open_session
+from sfumato.trusted.session import Session, Terms, check_terms, open_session
 
 
 class Options(TypedDict, total=False):
@@ -160,18 +160,7 @@ def release(
         model = used.release(session.curator, plan, progress)
         measurements = session.curator.measurements
         assert isinstance(session.header, Header)  # noqa: S101 - a single table has one
-        statement = PrivacyStatement.of(
-            measurements,
-            contents=hash_contents(schema, session.header, stored, measurements),
-            dataset=schema.name,
-            mechanism=chosen,
-            adjacency=terms.adjacency,
-            budget=terms.budget,
-            seeded=not session.private,
-            reservation=session.reservation.hash,
-            unit=schema.unit,
-        )
-        session.reservation.commit(statement.hash)
+        statement = _statement(session, terms, schema, chosen, stored)
         released = Release(schema, session.header, statement, stored, measurements, model)
     with suppress(Exception):  # it is made and paid for: whatever happens now must not lose it
         _warn(warn_of(0.0, terms.budget.delta, released.size, quality_of(released).smallest_group))
@@ -187,23 +176,32 @@ def _release_family(data: Any, schema: FamilySchema, terms: Terms, progress: Cal
         model = release_family(session.curator, plan, layout, progress)
         measurements = session.curator.measurements
         assert not isinstance(session.header, Header)  # noqa: S101 - a family has one for each table
-        statement = PrivacyStatement.of(
-            measurements,
-            contents=hash_contents(schema, session.header, stored, measurements),
-            dataset=schema.name,
-            mechanism=FAMILY,
-            adjacency=terms.adjacency,
-            budget=terms.budget,
-            seeded=not session.private,
-            reservation=session.reservation.hash,
-            unit=schema.unit,
-            tables=tuple(schema.tables),
-        )
-        session.reservation.commit(statement.hash)
+        statement = _statement(session, terms, schema, FAMILY, stored)
         released = FamilyRelease(schema, session.header, statement, stored, measurements, model)
     with suppress(Exception):  # it is made and paid for: whatever happens now must not lose it
         _warn(warn_of(0.0, terms.budget.delta, released.size, smallest_family_group(released)))
     return released
+
+
+def _statement(
+    session: Session, terms: Terms, schema: Schema | FamilySchema, mechanism: str, stored: StoredPlan
+) -> PrivacyStatement:
+    """What is promised of all that came through the curator, entered in the ledger as done."""
+    measurements = session.curator.measurements
+    statement = PrivacyStatement.of(
+        measurements,
+        contents=hash_contents(schema, session.header, stored, measurements),
+        dataset=schema.name,
+        mechanism=mechanism,
+        adjacency=terms.adjacency,
+        budget=terms.budget,
+        seeded=not session.private,
+        reservation=session.reservation.hash,
+        unit=schema.unit,
+        tables=tuple(schema.tables) if isinstance(schema, FamilySchema) else None,
+    )
+    session.reservation.commit(statement.hash)
+    return statement
 
 
 def _warn(found: Iterable[str]) -> None:

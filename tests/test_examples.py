@@ -20,7 +20,7 @@ MODULES = {
     "sfumato.artefact.warnings": 1,
     "sfumato.artefact.verify": 1,
     "sfumato.auditing.one_run": 1,
-    "sfumato.evaluation.evaluation": 1,
+    "sfumato.evaluation.evaluate": 1,
     "sfumato.progress": 1,
     "sfumato.reports.write": 1,
     "sfumato.sklearn.synthesizer": 1,

@@ -19,8 +19,7 @@ from sfumato.sklearn import PrivateGaussianMixture
 from sfumato.trusted import session
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.ledger import Ledger
-from sfumato.trusted.sources import batches
-from sfumato.trusted.sources import bounded_source as people
+from sfumato.trusted.sources import batches, temporary_files
 from tests.conftest import MIXED, make_table
 from tests.test_cli import flat, release, run
 
@@ -159,7 +158,7 @@ def test_a_real_signal_in_the_middle_of_a_sum(place, number, code):
 
 def test_no_room_for_temporary_files(place, monkeypatch):
     (place / "s.yaml").write_text(f"{MIXED}unit: {{column: not_in_the_schema, records: 2}}\n")
-    monkeypatch.setattr(people.tempfile, "SpooledTemporaryFile", broken(lambda: OSError(errno.ENOSPC, "full")))
+    monkeypatch.setattr(temporary_files.tempfile, "SpooledTemporaryFile", broken(lambda: OSError(errno.ENOSPC, "full")))
     done = release(place)
     assert done.exit_code == 2
     assert "room for temporary files" in flat(done.stderr)

@@ -96,5 +96,5 @@ def test_what_the_encoding_cannot_write_is_refused_at_once():
 
 
 def test_without_a_format_a_csv_file_is_what_it_was(tmp_path, table, schema):
-    plain = table_files._writer(io.BytesIO(), table.schema, schema, ".csv")
+    plain = table_files.open_writer(io.BytesIO(), table.schema, schema, ".csv")
     assert isinstance(plain, pyarrow.csv.CSVWriter)

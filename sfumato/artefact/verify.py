@@ -63,7 +63,7 @@ def verify(
         >>> bool(sfumato.verify(release))
         True
     """
-    opened = open_release(release) if isinstance(release, str | Path) else release
+    opened = release if isinstance(release, Release | FamilyRelease) else open_release(release)
     found = [check(opened) for check in (_noise, _shape, _items, _contents, _budget, _claim)]
     if isinstance(opened, FamilyRelease):
         found += [check_family_schema(opened), check_family_model(opened), _seed(opened), check_family_plan(opened)]

@@ -63,7 +63,7 @@ def evaluate(
         >>> 0 <= found.fidelity.mean_column <= 1
         True
     """
-    opened = open_release(release) if isinstance(release, str | Path) else release
+    opened = release if isinstance(release, Release | FamilyRelease) else open_release(release)
     if isinstance(opened, FamilyRelease):
         return evaluate_family(opened, real, test, persons=rows, seed=seed, progress=progress)
     return evaluate_table(opened, real, test, rows=rows, seed=seed, progress=progress)

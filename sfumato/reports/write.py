@@ -46,7 +46,7 @@ def report(
         >>> sfumato.report(release, folder / "stays.html").startswith("<!doctype html>")
         True
     """
-    opened = open_release(release) if isinstance(release, str | Path) else release
+    opened = release if isinstance(release, Release | FamilyRelease) else open_release(release)
     said = load_about(about) if isinstance(about, str | Path) else about
     written = public_report(opened, said) if isinstance(opened, Release) else public_family_report(opened, said)
     page = Page(written)

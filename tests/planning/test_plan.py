@@ -146,7 +146,7 @@ def test_a_plan_has_no_place_for_private_data_and_opens_none(schema, monkeypatch
 
     monkeypatch.setattr(simulation, "open_session", refuse)
     monkeypatch.setattr(proxies, "open_source", refuse)
-    monkeypatch.setattr(proxies, "open_release", refuse)
+    monkeypatch.setattr(proxies, "open_table", refuse)
     assert "data" not in inspect.signature(sfumato.plan).parameters
     assert plan(schema).simulated is None
     with pytest.raises(AssertionError, match="opened"):

@@ -33,7 +33,7 @@ def read_schema(given: AnySchema | Mapping[str, Any] | str | Path) -> AnySchema:
 
 def _of_content(content: Any, where: str, line_of: LineOf = lambda _: None) -> AnySchema:
     """A file with tables is of a family; any other is of one table."""
-    family = isinstance(content, dict) and ("tables" in content or content.get("sfumato") == 2)
+    family = isinstance(content, dict) and "tables" in content
     return (FamilySchema if family else Schema).from_dict(content, where, line_of)
 
 
