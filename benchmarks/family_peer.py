@@ -96,7 +96,7 @@ def fit_tables(told: Told, tables: Tables, seconds: dict[str, float]) -> Tables:
     model = model_tables(told)
     model.fit(tables)
     fitted = time.process_time()
-    drawn: Tables = model.sample(len(tables[root]))
+    drawn: Tables = model.sample(len(tables[root]), main_table_name=root)
     seconds |= {"fit": fitted - begin, "draw": time.process_time() - fitted}
     return drawn
 
@@ -107,10 +107,9 @@ def fit_sequences(told: Told, tables: Tables, seconds: dict[str, float]) -> Tabl
     joined = rows.merge(tables[root], on=parent["key"])
     begin = time.process_time()
     model = model_sequences(told)
-    model.fit(joined)
+    model.fit({ONE: joined})
     fitted = time.process_time()
-    drawn = model.sample(len(tables[root]))
-    drawn = drawn[ONE] if isinstance(drawn, dict) else drawn
+    drawn = model.sample_sequences(len(tables[root]))[ONE]
     seconds |= {"fit": fitted - begin, "draw": time.process_time() - fitted}
     persons = drawn.drop_duplicates(parent["key"])[[parent["key"], *parent["columns"]]]
     own = drawn.rename(columns={parent["key"]: child["foreign_key"]})[[child["foreign_key"], *child["columns"]]]

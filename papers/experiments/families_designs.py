@@ -218,11 +218,17 @@ def run_peer(family: Family, model: str, seed: int) -> Drawn:
         except subprocess.TimeoutExpired:
             raise NotRunError(f"did not finish in {PEER_SECONDS} s") from None
         except subprocess.CalledProcessError as error:
-            last = error.stderr.decode(errors="replace").strip().splitlines()[-1:]
-            raise NotRunError(f"stopped: {' '.join(last)[:200]}") from None
+            raise NotRunError(f"stopped: {_last_error(error.stderr)}") from None
         frames = {name: pd.read_parquet(folder / f"{name}.drawn.parquet") for name in family.schema.tables}
         took = json.loads((folder / "took.json").read_text())
     return Drawn(family.with_frames(frames), took["fit"], took["draw"], {})
+
+
+def _last_error(stderr: bytes) -> str:
+    """The error that ended a script, on one line."""
+    lines = stderr.decode(errors="replace").strip().splitlines()
+    named = [place for place, line in enumerate(lines) if line[:1].strip() and "Error" in line]
+    return " ".join(lines[named[-1] if named else -1 :])[:300]
 
 
 def _some_persons(family: Family, seed: int) -> Any:

@@ -115,7 +115,7 @@ def open_session(data: Any, terms: Terms, mechanism: str) -> Iterator[Session]:
     schema, budget = terms.schema, terms.budget
     noise = SecureNoise() if terms.seed is None else SeededNoise(terms.seed)
     with Reservation(terms.ledger, schema.name, budget) as reservation, ExitStack() as opened:
-        declared = terms.types == "declared"
+        declared = terms.types == "declared"  # by the custodian, not by the rows
         source: Source
         public: tuple[str, ...] = ()
         if isinstance(schema, FamilySchema):

@@ -8,7 +8,7 @@ import pytest
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.feature_maps import Grid, KindGrid
 from sfumato.trusted.schema import IntegerColumn
-from sfumato.trusted.statistics import Cells, Slices, Stacked
+from sfumato.trusted.statistics import Cells, CodeSums, Slices, Stacked
 from tests.statistics.hunting import holds
 
 SCALE = IntegerColumn(name="b", type="integer", bounds=(0, 999))
@@ -39,6 +39,8 @@ STATISTICS = {
         (1.0, 1.0, 0.7, 0.125, 0.5),
         {"b narrow": "b", "b kinds": "b", "other label": "label"},
     ),
+    "sums of codes": CodeSums({"a": 4, "b": 999, "label": 3}, "label"),
+    "sums of some codes, cut": CodeSums({"b": 500, "label": 2}, "label"),
     "single": Cells((("label",),), GRIDS, "label"),
     "stack": Stacked((ONE_WAY, PAIRS), (1.0, 0.25)),
     "stack of stacks": Stacked((Stacked((PAIRS,), (3.0,)), ONE_WAY), (0.5, 2.0)),

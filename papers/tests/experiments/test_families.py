@@ -10,6 +10,7 @@ from experiments import families
 from experiments.families_data import Family, Label, Questions, clinic, divide, hospital, two_levels, whole_number
 from experiments.families_designs import DELTA, flat_of, flat_rows, run_apart, share_of, with_counts
 from experiments.families_measures import Judge, link
+
 from sfumato.trusted.budget import mu_of
 
 PARENT, CHILD = ("sex", "age"), ("kind", "cost")
@@ -45,16 +46,18 @@ def histories(family: Family) -> list[tuple[dict, list[dict]]]:
     return [(person, rows[person["who"]]) for person in family.frames["persons"].to_dict("records")]
 
 
-def slow_cell(name, value, truth):
+def slow_edges(truth):
+    columns = {"age": truth.frames["persons"]["age"], "cost": truth.frames["visits"]["cost"].dropna()}
+    return {name: {np.quantile(column, eighth / 8) for eighth in range(1, 8)} for name, column in columns.items()}
+
+
+def slow_cell(name, value, edges):
     if value != value:
         return "missing"
-    if name not in ("age", "cost"):
-        return value
-    column = truth.frames["persons" if name == "age" else "visits"][name].dropna()
-    return sum(edge < value for edge in {np.quantile(column, eighth / 8) for eighth in range(1, 8)})
+    return sum(edge < value for edge in edges[name]) if name in edges else value
 
 
-def slow_apart(truth, counts):
+def slow_apart(counts):
     shares = []
     for held in counts:
         total = sum(held.values())
@@ -64,15 +67,15 @@ def slow_apart(truth, counts):
 
 def slow_pairs(truth, other, pairs, found_in):
     """The mean over pairs of the total variation of what `found_in` yields: (one value, another, weight)."""
-    apart = []
+    apart, edges = [], slow_edges(truth)
     for one, two in pairs:
         counts = []
         for family in (truth, other):
             held = Counter()
             for first, second, weight in found_in(family, one, two):
-                held[slow_cell(one, first, truth), slow_cell(two, second, truth)] += weight
+                held[slow_cell(one, first, edges), slow_cell(two, second, edges)] += weight
             counts.append(held)
-        apart.append(slow_apart(truth, counts))
+        apart.append(slow_apart(counts))
     return np.mean(apart)
 
 
@@ -122,9 +125,7 @@ def test_distances_are_what_a_slow_count_says(seed):
         "consecutive, all pairs": slow_pairs(truth, other, itertools.product(CHILD, CHILD), steps),
         "consecutive, same column": slow_pairs(truth, other, [(name, name) for name in CHILD], steps),
         "parent pairs": slow_pairs(truth, other, [PARENT], of_persons),
-        "number of rows": slow_apart(
-            truth, [Counter(len(rows) for _, rows in histories(one)) for one in (truth, other)]
-        ),
+        "number of rows": slow_apart([Counter(len(rows) for _, rows in histories(one)) for one in (truth, other)]),
         "KS of means": slow_ks(costs(truth, np.mean), costs(other, np.mean)),
         "KS of maxima": slow_ks(costs(truth, max), costs(other, max)),
         "KS of a count": slow_ks(*(counts_of_b(one) for one in (truth, other))),
