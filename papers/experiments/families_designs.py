@@ -104,17 +104,12 @@ def flat_rows(family: Family, table: str) -> pd.DataFrame:
 
 
 def _rules(family: Family, path: Sequence[str]) -> list[Any]:
-    """The constraints of all tables of a path and between them, for one table that holds all their columns."""
-    tables = family.content["tables"]
-    own = [rule for name in path for rule in tables[name].get("constraints", ())]
-    text = json.dumps([rule for rule in family.content.get("constraints", ()) if _is_of(rule, tables, path)])
-    for name in path:
-        text = text.replace(f"{name}.", "")
-    return [*own, *json.loads(text)]
+    """The constraints of all tables of a path, each on its own.
 
-
-def _is_of(rule: Any, tables: Mapping[str, Any], path: Sequence[str]) -> bool:
-    return all(f"{name}." not in json.dumps(rule) for name in tables if name not in path)
+    Those between tables are left out: with `admitted >= born` a single table's days of admission are lost (pairs of
+    the hospital's stays at epsilon 3: 0.34 instead of 0.09).
+    """
+    return [rule for name in path for rule in family.content["tables"][name].get("constraints", ())]
 
 
 def run_apart(family: Family, epsilon: float, seed: int) -> Drawn:

@@ -10,8 +10,10 @@ import numpy as np
 from sfumato.artefact.bundle import open_release
 from sfumato.artefact.check import Outcome
 from sfumato.artefact.verify import verify
+from sfumato.auditing.candidates import Rows
+from sfumato.auditing.door import adopt
 from sfumato.auditing.findings import Finding
-from sfumato.auditing.neighbours import Candidates, bases, spent, worst_pairs
+from sfumato.auditing.neighbours import spent, worst_pairs
 from sfumato.auditing.setting import Setting
 from sfumato.errors import BudgetExceededError
 from sfumato.trusted.ledger import Ledger
@@ -21,15 +23,15 @@ _ENOUGH = 3.0  # times the claim: an attacker need not go on
 OVERDRAW, LEDGER, RECOUNT = "questions beyond the budget", "releases beyond the limit", "recount of a bundle"
 
 
-def attack_filter(setting: Setting, count: int, rng: np.random.Generator) -> list[Finding]:
+def attack_filter(setting: Setting[Rows], count: int, rng: np.random.Generator) -> list[Finding]:
     """Ask the question that tells most of one record again and again; the curator must refuse in time."""
     base, questions = setting.crowd, setting.questions(setting.reference)
     question = max((one for one in questions if one.schema is questions[-1].schema), key=lambda one: one.item.mu)
-    pair = worst_pairs(setting, [question], Candidates.of(setting, count, rng))[0].repeat(setting.records)
+    pair = setting.repeat(worst_pairs(setting, [question], setting.candidates(count, rng))[0])
     each = spent(setting, [question], base, pair)
     answered = 0
     with setting.curator(setting.insert(base, [pair.here])) as curator:
-        curator.adopt(question.schema)
+        adopt(curator, question.schema)
         try:
             while math.sqrt(answered) * each < _ENOUGH * setting.claim:
                 curator.measure(question.item.statistic, question.item.mu)
@@ -40,7 +42,7 @@ def attack_filter(setting: Setting, count: int, rng: np.random.Generator) -> lis
     return [Finding(OVERDRAW, setting.claim, math.sqrt(answered) * each, 1.0, detail)]
 
 
-def attack_ledger(setting: Setting) -> list[Finding]:
+def attack_ledger(setting: Setting[Rows]) -> list[Finding]:
     """Release twice under a limit that allows it once; the ledger must refuse the second."""
     squares, made = 0.0, 0
     with tempfile.TemporaryDirectory() as folder:
@@ -57,12 +59,11 @@ def attack_ledger(setting: Setting) -> list[Finding]:
     return [Finding(LEDGER, setting.claim, math.sqrt(squares), 1.0, detail)]
 
 
-def attack_bundle(setting: Setting, rng: np.random.Generator) -> list[Finding]:
+def attack_bundle(setting: Setting[Rows], rng: np.random.Generator) -> list[Finding]:
     """Write a release, open it, count again what its measurements cost, and verify every claim that it makes."""
-    base, _ = bases(setting, rng)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "audited.sfumato"
-        setting.release(base).save(path)
+        setting.release(setting.invent(rng)).save(path)
         release = open_release(path)
     checks = verify(release)
     failed = [check.what for check in checks if check.outcome == Outcome.FAILS]

@@ -9,22 +9,26 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sfumato.auditing.accounting import attack_bundle, attack_filter, attack_ledger
 from sfumato.auditing.canaries import attack_canaries
 from sfumato.auditing.door import attack_noise
+from sfumato.auditing.family_setting import FamilySetting
 from sfumato.auditing.faults import FAULTS
 from sfumato.auditing.findings import Finding, NotRun, worst
 from sfumato.auditing.neighbours import attack_neighbours
 from sfumato.auditing.released_rows import attack_rows
 from sfumato.auditing.result import AuditResult, Trial
 from sfumato.auditing.setting import Setting
+from sfumato.auditing.table_setting import TableSetting
 from sfumato.errors import BudgetError, RequestError, SfumatoError
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import DEFAULT_DELTA
-from sfumato.trusted.schema import Schema
+from sfumato.trusted.schema import FamilySchema, Schema
+from sfumato.trusted.schema.file import read_schema
 
 Progress = Callable[[str], None]
 Findings = list[Finding] | NotRun
@@ -59,7 +63,7 @@ class Attack:
     """A way to attack, and the faults that it must see."""
 
     name: str
-    run: Callable[[Setting, Effort, np.random.Generator, Progress], Findings]
+    run: Callable[[Setting[Any], Effort, np.random.Generator, Progress], Findings]
     faults: tuple[str, ...]
 
 
@@ -70,11 +74,13 @@ _RECORDS = (
     "an error for values that are not allowed",
 )
 _PERSONS = ("all records of a person count", "a person priced as one record")
+_FAMILIES = ("every row of a person weighs in full", "a key of two persons leads to one of them")
 
 
-def _attack_persons(setting: Setting, effort: Effort, rng: np.random.Generator, _: Progress) -> Findings:
+def _attack_persons(setting: Setting[Any], effort: Effort, rng: np.random.Generator, _: Progress) -> Findings:
     """The same columns with a unit, where the schema itself has none."""
-    by_person = setting.by_person(_PERSONS_RECORDS)
+    assert isinstance(setting, TableSetting)  # noqa: S101 - see `attacks_for`
+    by_person = setting.with_unit(_PERSONS_RECORDS)
     try:
         return attack_neighbours(by_person, effort.candidates // 2, effort.transcripts, rng)
     except (BudgetError, RequestError) as error:  # the schema cannot have a unit, or epsilon is too small for it
@@ -118,16 +124,19 @@ ATTACKS = (
 """All attacks, in order. Where the schema has a unit, the worst records are persons already."""
 
 
-def attacks_for(setting: Setting) -> tuple[Attack, ...]:
-    """Where the schema has a unit, the first attack changes persons, and must see what is wrong with them too."""
+def attacks_for(setting: Setting[Any]) -> tuple[Attack, ...]:
+    """Where the promise is for persons, the first attack changes persons, and must see what is wrong with them too."""
     first, persons, *rest = ATTACKS
-    if setting.schema.unit is None:
+    if isinstance(setting.schema, FamilySchema):
+        shared = setting.schema.has_shared_keys
+        return (Attack(persons.name, first.run, (*first.faults, *_FAMILIES[: 1 + shared])), *rest)
+    if not setting.by_person:
         return ATTACKS
     return (Attack(persons.name, first.run, (*first.faults, *persons.faults)), *rest)
 
 
 def audit(
-    schema: Schema | str | Path,
+    schema: Schema | FamilySchema | str | Path,
     *,
     epsilon: float,
     delta: float = DEFAULT_DELTA,
@@ -141,10 +150,10 @@ def audit(
     """Attack the mechanism that this schema and budget would use, on invented tables, and compare with the claim.
 
     Arguments
-        schema      the public knowledge of a table, or the path of its YAML file; no data is needed
+        schema      the public knowledge of a table or a family, or the path of its YAML file; no data is needed
         epsilon, delta, adjacency, mechanism   as in `sfumato.release`
         quick       fewer records, answers and releases: two minutes at most on two cores, instead of ten
-        faults      the names of the faults to inject, by default all of `sfumato.auditing.faults.FAULTS`
+        faults      the names of the faults to inject, by default all that there are for such a schema
         seed        of the invented tables and coins, for tests; the noise is fresh in any case
         progress    called with a few words when a stage begins
     Returns
@@ -161,9 +170,10 @@ def audit(
     """
     if adjacency not in list(Adjacency):
         raise RequestError(f"adjacency is {adjacency!r}; use one of {', '.join(Adjacency)}")
-    wanted = _known_faults(faults)
-    known = schema if isinstance(schema, Schema) else Schema.load(schema)
-    setting, started = Setting(known, epsilon, delta, Adjacency(adjacency), mechanism), time.perf_counter()
+    known = schema if isinstance(schema, Schema | FamilySchema) else read_schema(schema)
+    kind = FamilySetting if isinstance(known, FamilySchema) else TableSetting
+    setting: Setting[Any] = kind(known, epsilon, delta, Adjacency(adjacency), mechanism)  # type: ignore[arg-type]
+    wanted, started = _known_faults(setting, faults), time.perf_counter()
     rng, effort = np.random.default_rng(seed), QUICK if quick else WHOLE
     progress("one release of an invented table")
     used = setting.reference.statement.mechanism  # before any fault, and what it refuses is refused here
@@ -175,7 +185,7 @@ def audit(
         epsilon=setting.terms.budget.epsilon,
         delta=setting.terms.budget.delta,
         claim=setting.claim,
-        by_person=known.unit is not None,
+        by_person=setting.by_person,
         quick=quick,
         seconds=time.perf_counter() - started,
         findings=tuple(findings),
@@ -183,15 +193,16 @@ def audit(
     )
 
 
-def _known_faults(faults: Sequence[str] | None) -> set[str]:
-    unknown = set(faults or ()) - set(FAULTS)
+def _known_faults(setting: Setting[Any], faults: Sequence[str] | None) -> set[str]:
+    known = [name for attack in attacks_for(setting) for name in attack.faults]
+    unknown = set(faults or ()) - set(known)
     if unknown:
-        raise RequestError(f"no fault is called {sorted(unknown)[0]!r}; use some of: {'; '.join(FAULTS)}")
-    return set(FAULTS if faults is None else faults)
+        raise RequestError(f"no fault is called {sorted(unknown)[0]!r}; use some of: {'; '.join(known)}")
+    return set(known if faults is None else faults)
 
 
 def _run(
-    setting: Setting, effort: Effort, rng: np.random.Generator, wanted: set[str], progress: Progress
+    setting: Setting[Any], effort: Effort, rng: np.random.Generator, wanted: set[str], progress: Progress
 ) -> tuple[list[Finding | NotRun], list[Trial]]:
     """Every attack on the library as it is, then with each fault."""
     findings: list[Finding | NotRun] = []
@@ -212,7 +223,7 @@ def _run(
 
 
 def _try(
-    attack: Attack, fault: str, setting: Setting, effort: Effort, rng: np.random.Generator, progress: Progress
+    attack: Attack, fault: str, setting: Setting[Any], effort: Effort, rng: np.random.Generator, progress: Progress
 ) -> Finding | NotRun:
     """The attack's sharpest finding while the fault is in. What ran without it is run with it, whatever the time."""
     try:

@@ -1,11 +1,12 @@
 """Many canaries in one table, each put in by a coin, one release, and guesses at all coins: see `one_run`."""
 
-import numpy as np
-import pyarrow as pa
+from collections.abc import Iterator, Sequence
 
+import numpy as np
+
+from sfumato.auditing.candidates import Pair, Rows
 from sfumato.auditing.findings import Finding, NotRun
 from sfumato.auditing.gdp import weights_of
-from sfumato.auditing.neighbours import Candidates, contributions
 from sfumato.auditing.one_run import most_provable, mu_from_guesses
 from sfumato.auditing.setting import Question, Setting
 from sfumato.trusted.adjacency import Adjacency
@@ -17,16 +18,17 @@ CANARIES = "canaries in one release"
 
 
 def attack_canaries(
-    setting: Setting, count: int, confidence: float, rng: np.random.Generator
+    setting: Setting[Rows], count: int, confidence: float, rng: np.random.Generator
 ) -> list[Finding] | NotRun:
     """A lower bound on mu from guesses about independent records in one release, by its measurements."""
     on, off = _choices(setting, count, rng)
     questions = setting.questions(setting.reference)
-    chosen = independent(sum(_inner(question, on, off) for question in questions))  # type: ignore[arg-type]
+    inner = sum(moves @ moves.T for moves in _moves(setting, questions, on, off))
+    chosen = independent(np.asarray(inner))
     if most_provable(len(chosen), confidence) < _ROOM * setting.claim:
         reason = f"so small a schema has {len(chosen)} independent records, too few to disprove mu {setting.claim:.3g}"
         return NotRun(CANARIES, reason)
-    on, off = (side.take(pa.array(chosen)) if len(side) else side for side in (on, off))
+    on, off = [on[place] for place in chosen], [off[place] for place in chosen]
     coins = rng.integers(0, 2, len(chosen))
     guesses = _guess(setting, setting.crowd, on, off, coins)
     right = int((guesses == coins).sum())
@@ -35,28 +37,32 @@ def attack_canaries(
     return [Finding(CANARIES, setting.claim, bound, confidence, detail)]
 
 
-def _choices(setting: Setting, count: int, rng: np.random.Generator) -> tuple[pa.Table, pa.Table]:
-    """For each canary the record if its coin is 1, and if it is 0: none, another record, or another label."""
-    candidates = Candidates.of(setting, count, rng)
+def _choices(
+    setting: Setting[Rows], count: int, rng: np.random.Generator
+) -> tuple[Sequence[Rows], Sequence[Rows | None]]:
+    """For each canary what is there if its coin is 1, and if it is 0: nothing, another record, or another label."""
+    candidates = setting.candidates(count, rng)
+    rows = candidates.rows
     match setting.adjacency:
         case Adjacency.ADD_REMOVE:
-            return candidates.rows, candidates.rows.slice(0, 0)
+            return rows, [None] * len(rows)
         case Adjacency.REPLACE:
-            return candidates.rows, candidates.rows.take(pa.array(np.arange(len(candidates.rows))[::-1]))
+            return rows, rows[::-1]
         case Adjacency.LABEL:
-            firsts = np.flatnonzero(np.diff(candidates.group, prepend=-1))
-            return candidates.rows.take(pa.array(firsts)), candidates.rows.take(pa.array(firsts + 1))
+            firsts = np.flatnonzero(np.diff(candidates.group, prepend=-1)).tolist()
+            return [rows[place] for place in firsts], [rows[place + 1] for place in firsts]
 
 
-def _moves(question: Question, on: pa.Table, off: pa.Table) -> FloatArray:
-    """What each coin moves, in units of the noise."""
-    return contributions(question, on) - (contributions(question, off) if len(off) else 0.0)
-
-
-def _inner(question: Question, on: pa.Table, off: pa.Table) -> FloatArray:
-    moves = _moves(question, on, off)
-    products: FloatArray = moves @ moves.T
-    return products
+def _moves(
+    setting: Setting[Rows], questions: Sequence[Question], on: Sequence[Rows], off: Sequence[Rows | None]
+) -> Iterator[FloatArray]:
+    """What each coin moves each answer, in units of the noise."""
+    others = [side for side in off if side is not None]
+    if not others:
+        yield from setting.contributions(questions, on)
+        return
+    for here, there in zip(setting.contributions(questions, on), setting.contributions(questions, others), strict=True):
+        yield here - there
 
 
 def independent(inner: FloatArray) -> IntArray:
@@ -79,14 +85,16 @@ def independent(inner: FloatArray) -> IntArray:
     return np.array(chosen, dtype=np.int64)
 
 
-def _guess(setting: Setting, base: pa.Table, on: pa.Table, off: pa.Table, coins: IntArray) -> IntArray:
+def _guess(
+    setting: Setting[Rows], base: Rows, on: Sequence[Rows], off: Sequence[Rows | None], coins: IntArray
+) -> IntArray:
     """The coins, by least squares: the attacker knows the table, the canaries and every answer."""
     table = _insert(setting, base, on, off, coins)
     none = _insert(setting, base, on, off, np.zeros_like(coins))
     inner, seen = np.zeros((len(coins), len(coins))), np.zeros(len(coins))
-    for question in setting.questions(setting.release(table)):
-        item = question.item
-        moves = setting.records * _moves(question, on, off)
+    questions = setting.questions(setting.release(table))
+    for question, each in zip(questions, _moves(setting, questions, on, off), strict=True):
+        item, moves = question.item, setting.records * each
         with setting.open(question.schema, none) as (source,):
             known = source.sum(item.statistic)
         inner += moves @ moves.T
@@ -95,8 +103,9 @@ def _guess(setting: Setting, base: pa.Table, on: pa.Table, off: pa.Table, coins:
     return np.asarray(found > 0.5, dtype=np.int64)
 
 
-def _insert(setting: Setting, base: pa.Table, on: pa.Table, off: pa.Table, coins: IntArray) -> pa.Table:
+def _insert(
+    setting: Setting[Rows], base: Rows, on: Sequence[Rows], off: Sequence[Rows | None], coins: IntArray
+) -> Rows:
     """The table with every canary as its coin says; where there is a unit, each is a person with all that count."""
-    sides = [on if coin else off for coin in coins]
-    rows = [side.slice(place, 1) if len(side) else side for place, side in enumerate(sides)]
-    return setting.insert(base, [pa.concat_tables([row] * setting.records) for row in rows])
+    pairs = [setting.repeat(Pair(here, there)) for here, there in zip(on, off, strict=True)]
+    return setting.insert(base, [pair.here if coin else pair.there for pair, coin in zip(pairs, coins, strict=True)])

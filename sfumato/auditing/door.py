@@ -10,13 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
+from sfumato.auditing.candidates import Pair, Rows
 from sfumato.auditing.findings import Finding, NotRun
 from sfumato.auditing.gdp import Echo, Excerpt, answers, most_provable, mu_lower_bound, weights_of
-from sfumato.auditing.neighbours import Candidates, Pair, spent, worst_pairs
+from sfumato.auditing.neighbours import spent, worst_pairs
 from sfumato.auditing.setting import Question, Setting
 from sfumato.trusted.arrays import FloatArray
+from sfumato.trusted.curator import Curator
+from sfumato.trusted.schema import FamilySchema, Schema
 
 _MOST_PLACES = 200
 _GROUP_MU = 3.0  # where a test of a few thousand draws is sharpest, relative to mu
@@ -49,7 +51,7 @@ def group_size(claim: float) -> int:
     return max(1, round(_GROUP_MU / claim))
 
 
-def draw_answers(setting: Setting, questions: Sequence[Question], pair: Pair, draws: int) -> Answers:
+def draw_answers(setting: Setting[Rows], questions: Sequence[Question], pair: Pair[Rows], draws: int) -> Answers:
     """Many answers to some questions of one release, by the real curator, for a group of changes like this one."""
     claim = setting.records * math.hypot(*(one.item.mu for one in questions))
     group = group_size(claim)
@@ -60,16 +62,24 @@ def draw_answers(setting: Setting, questions: Sequence[Question], pair: Pair, dr
     return Answers(quiet, loud, group, claim)
 
 
-def pairs_to_try(setting: Setting, count: int, rng: np.random.Generator) -> tuple[list[Question], list[Pair]]:
+def pairs_to_try(
+    setting: Setting[Rows], count: int, rng: np.random.Generator
+) -> tuple[list[Question], list[Pair[Rows]]]:
     """The questions of a release, the worst of `count` changes for all of them, and the worst for each."""
     questions = setting.questions(setting.reference)
     questions = [one for one in questions if one.schema is questions[-1].schema]
-    found = worst_pairs(setting, questions, Candidates.of(setting, count, rng))
-    return questions, [pair.repeat(setting.records) for pair in found]
+    found = worst_pairs(setting, questions, setting.candidates(count, rng))
+    return questions, [setting.repeat(pair) for pair in found]
+
+
+def adopt(curator: Curator, schema: Schema | FamilySchema) -> None:
+    """From here on records are measured by the schema of some questions, in which all values are known."""
+    if isinstance(schema, Schema):
+        curator.adopt(schema)
 
 
 def attack_noise(
-    setting: Setting, count: int, draws: int, confidence: float, rng: np.random.Generator
+    setting: Setting[Rows], count: int, draws: int, confidence: float, rng: np.random.Generator
 ) -> list[Finding] | NotRun:
     """Lower bounds on mu from many answers on two tables, to all questions and to one.
 
@@ -90,7 +100,7 @@ def attack_noise(
     ]
 
 
-def _difference(setting: Setting, question: Question, tables: Sequence[pa.Table]) -> FloatArray:
+def _difference(setting: Setting[Rows], question: Question, tables: Sequence[Rows]) -> FloatArray:
     """How far apart the tables' sums are, in units of the noise."""
     statistic = question.item.statistic
     with setting.open(question.schema, *tables) as sources:
@@ -100,12 +110,12 @@ def _difference(setting: Setting, question: Question, tables: Sequence[pa.Table]
 
 
 def _scores(
-    setting: Setting, table: pa.Table, questions: Sequence[Question], differences: Sequence[FloatArray], draws: int
+    setting: Setting[Rows], table: Rows, questions: Sequence[Question], differences: Sequence[FloatArray], draws: int
 ) -> FloatArray:
     """Of each draw and question, the answer along the known difference (draws x questions)."""
     scores = np.zeros((draws, len(questions)))
     with setting.curator(table) as curator:
-        curator.adopt(questions[-1].schema)
+        adopt(curator, questions[-1].schema)
         for place, (question, apart) in enumerate(zip(questions, differences, strict=True)):
             moved = max(1, np.count_nonzero(apart))
             largest = np.argsort(-np.abs(apart), kind="stable")[: min(moved, _MOST_PLACES)]

@@ -20,12 +20,14 @@ from sfumato.trusted.budget import Budget
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.encoding.lists import CategoricalCodec
 from sfumato.trusted.encoding.scales import NumericCodec
+from sfumato.trusted.families import assembly
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.noise import SecureNoise, SeededNoise
 from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.reservation import Reservation
-from sfumato.trusted.sources import batches, contribution_bounding
+from sfumato.trusted.sources import batches, contribution_bounding, family_source
 from sfumato.trusted.statistics import Statistic
+from sfumato.trusted.statistics.person_level import PARTS
 
 Injection = Callable[[], AbstractContextManager[None]]
 
@@ -167,6 +169,22 @@ def persons_priced_as_records() -> Iterator[None]:
         yield
 
 
+def unweighted_rows() -> AbstractContextManager[None]:
+    """Each row of a person in a family has the weight of the whole person."""
+    return _patched(assembly, share_unit=lambda person: np.full(len(person), PARTS))
+
+
+def keys_of_one() -> AbstractContextManager[None]:
+    """A key that two persons have leads to one of them alone: whoever comes may take the rows of somebody else."""
+    original = family_source.join_owners
+
+    def join_last(rows: pa.Table, owners: pa.Table) -> pa.RecordBatch:
+        last = owners.group_by("key").aggregate([("person", "max")]).rename_columns(["key", "person"])
+        return original(rows, last)
+
+    return _patched(family_source, join_owners=join_last)
+
+
 def codes_from_rows() -> AbstractContextManager[None]:
     """A code is the rank of a value among those that occur: ranges and lists are read off the rows."""
     return _recoded(lambda codes, *_: np.unique(codes, return_inverse=True)[1])
@@ -210,6 +228,8 @@ FAULTS: Mapping[str, Fault] = {
         Fault("a question answered twice, paid once", "accounting", unpaid_question),
         Fault("all records of a person count", "people", unbounded_persons),
         Fault("a person priced as one record", "people", persons_priced_as_records),
+        Fault("every row of a person weighs in full", "people", unweighted_rows),
+        Fault("a key of two persons leads to one of them", "people", keys_of_one),
         Fault("codes that depend on other rows", "encoding", codes_from_rows),
         Fault("an error for values that are not allowed", "encoding", strict_values),
     )

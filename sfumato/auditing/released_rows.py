@@ -9,22 +9,17 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import pyarrow as pa
 
-from sfumato.artefact.release import Release
+from sfumato.auditing.candidates import Rows
 from sfumato.auditing.findings import Finding, NotRun
 from sfumato.auditing.gdp import most_provable, mu_lower_bound
-from sfumato.auditing.invention import corner_rows
-from sfumato.auditing.neighbours import Candidates, worst_pairs
+from sfumato.auditing.neighbours import worst_pairs
 from sfumato.auditing.setting import Setting
-from sfumato.errors import SfumatoError
 from sfumato.trusted.arrays import FloatArray
 
-_SAMPLED = 400
 _FEWEST, _MOST = 24, 400
 _ROOM = 1.2
-_PARTS = 16  # of a column's codes
-ROWS = "released rows and answers"
+RECEIVED = "released rows and answers"
 
 
 def releases_needed(claim: float, confidence: float) -> int:
@@ -36,7 +31,7 @@ def releases_needed(claim: float, confidence: float) -> int:
 
 
 def attack_rows(
-    setting: Setting,
+    setting: Setting[Rows],
     count: int,
     releases: int,
     seconds: float,
@@ -56,41 +51,18 @@ def attack_rows(
     affordable = needed if math.isinf(seconds) else int(seconds / each / 2)
     if needed > min(releases, affordable):
         wanted = f"{2 * needed}" if needed <= _MOST else f"more than {2 * _MOST}"
-        return NotRun(ROWS, f"to disprove mu {setting.claim:.3g} takes {wanted} releases, too many for the time")
+        return NotRun(RECEIVED, f"to disprove mu {setting.claim:.3g} takes {wanted} releases, too many for the time")
     runs = min(max(needed, affordable), releases)
-    pair = worst_pairs(setting, setting.questions(first), Candidates.of(setting, count, rng))[0]
+    pair = worst_pairs(setting, setting.questions(first), setting.candidates(count, rng))[0]
     tables = [setting.insert(base, [side]) for side in (pair.there, pair.here)]
-    probes = pa.concat_tables([pair.here, pair.there, corner_rows(setting.schema)])
     sides: list[list[FloatArray]] = [[], []]
     for run in range(runs):
         progress(f"releasing invented tables ({2 * run} of {2 * runs})")
         for side, table in zip(sides, tables, strict=True):
-            side.append(describe(setting.release(table), probes, run))
+            side.append(setting.describe(setting.release(table), (pair.here, pair.there), run))
     quiet, loud = (np.array(side) for side in sides)
     half = runs // 2
     scale = np.concatenate((quiet[:half], loud[:half])).std(axis=0) + 1e-12
     bound = mu_lower_bound(quiet / scale, loud / scale, confidence)
     detail = f"{runs} releases of each of two tables, {quiet.shape[1]} features of samples and answers"
-    return [Finding(ROWS, setting.claim, bound, confidence, detail)]
-
-
-def describe(release: Release, probes: pa.Table, seed: int) -> FloatArray:
-    """A release as numbers that anybody who holds it can compute."""
-    sample = release.encode(release.sample(_SAMPLED, seed=seed, output="arrow"))
-    features = [float(release.size), *_likely(release, probes)]
-    for codes in sample.codes.values():
-        size = max(int(codes.max(initial=0)), 1)
-        features += [
-            float(codes.mean() / size),
-            *(np.bincount(codes * (_PARTS - 1) // size, minlength=_PARTS) / len(codes)),
-        ]
-    return np.array(features)
-
-
-def _likely(release: Release, probes: pa.Table) -> list[float]:
-    """How likely the release thinks each of some records is; nothing where its model has no such answer."""
-    try:
-        found = release.log_prob(probes)
-    except SfumatoError:
-        return []
-    return [max(float(value), -1e3) if not math.isnan(value) else -1e3 for value in found]
+    return [Finding(RECEIVED, setting.claim, bound, confidence, detail)]

@@ -19,7 +19,7 @@ from sfumato.auditing.findings import Finding, NotRun
 from sfumato.auditing.gdp import most_provable
 from sfumato.auditing.released_rows import attack_rows
 from sfumato.auditing.result import AuditResult, Trial
-from sfumato.auditing.setting import Setting
+from sfumato.auditing.table_setting import TableSetting as Setting
 from sfumato.cli.app import app
 from sfumato.errors import BudgetError, RequestError, SchemaError
 from sfumato.reports.audit_page import audit_page

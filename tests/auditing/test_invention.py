@@ -5,7 +5,7 @@ import pytest
 
 import sfumato
 from sfumato.auditing.invention import corner_rows, invent_rows, known_values, middle_row, other_targets, strange_values
-from sfumato.auditing.setting import Setting
+from sfumato.auditing.table_setting import TableSetting as Setting
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.sources import open_source
@@ -52,8 +52,8 @@ def test_other_targets_change_the_target_alone():
 def test_a_setting_by_person_invents_a_column_of_its_own():
     content = {"sfumato": 1, "name": "t", "columns": [{"name": "person", "type": "boolean"}]}
     setting = Setting(sfumato.Schema.from_dict(content), 1.0, 1e-6, Adjacency.ADD_REMOVE, "auto")
-    by_person = setting.by_person(3)
+    by_person = setting.with_unit(3)
     assert by_person.schema.unit.column == "person_"
     assert by_person.records == 3
-    assert by_person.by_person(5) is by_person
+    assert by_person.with_unit(5) is by_person
     assert by_person.claim == setting.claim

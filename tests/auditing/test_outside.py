@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.auditing.door import draw_answers, pairs_to_try
 from sfumato.auditing.faults import FAULTS
-from sfumato.auditing.setting import Setting
+from sfumato.auditing.table_setting import TableSetting as Setting
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import epsilon_of
 from tests.auditing.test_audit import TINY

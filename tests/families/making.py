@@ -14,10 +14,10 @@ import pytest
 
 from sfumato.trusted import keyed_numbers
 from sfumato.trusted.schema import FamilySchema
-from sfumato.trusted.sources import family_source, temporary_files
+from sfumato.trusted.sources import batches, family_source, temporary_files
 from sfumato.trusted.sources.family_opening import open_family
 from sfumato.trusted.sources.family_source import FamilySource
-from tests.families.slow import Records, Rows
+from tests.families.slow import Records, Rows, SlowFamily
 
 ORDERS = ("none", "number", "day", "moment", "running", "hidden day")
 _DAY, _MOMENT = dt.date(2020, 1, 1), dt.datetime(2020, 1, 1)
@@ -61,6 +61,7 @@ def family_of(children: tuple[tuple[str, Child], ...], persons: int = 3) -> Fami
             table["order"] = "at"
         if any(other.parent == name for _, other in children):
             table["key"] = f"{name}_id"
+            table["unique_key"] = True
         if child.person:
             table["person"] = "id"
         if child.target:
@@ -190,14 +191,29 @@ def _records(source: FamilySource, view: str) -> Records:
     for batch in source.records_of(view, names):
         columns = [batch.codes[name].tolist() for name in names]
         assert all(len(column) == batch.rows for column in columns)
+        for name, column in zip(names, columns, strict=True):  # else some statistic would raise
+            assert 0 <= min(column) <= max(column) < source.layout.views[view].by_name[name].codes.size
         found.update((batch.weight, record) for record in zip(*columns, strict=True))
     return found
 
 
+def compare(seeds: range) -> Iterator[tuple[int, dict[str, Records], dict[str, Records]]]:
+    """Random families as the library and the slow version see them."""
+    for seed in seeds:
+        rng = Random(seed)
+        family = draw_family(rng)
+        key = rng.randbytes(9)
+        rows = draw_rows(rng, family, rng.choice([2, 5, 9]), rng.choice([6, 15, 50]))
+        slow = SlowFamily(family, key, storage_of(family))
+        found = records_of(to_arrow(shuffled(rng, rows), storage_of(family)), family, key)
+        yield seed, found, slow.records(rows)
+
+
 @contextmanager
 def few_bins(bins: int = 3) -> Iterator[None]:
-    """Fewer bins of persons, because most of what a small family costs is the bins."""
+    """Fewer bins of persons, and one thread: most of what a small family costs are bins and threads."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (keyed_numbers, temporary_files, family_source):
             patch.setattr(module, "BINS", bins)
+        patch.setattr(batches, "cores", lambda: 1)
         yield

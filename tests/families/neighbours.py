@@ -4,6 +4,7 @@ Everybody's number stands in the column `who` of the persons, which every record
 are.
 """
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -22,7 +23,7 @@ from sfumato.trusted.feature_maps.features import COEFFICIENT_UNIT, DIRECTION_UN
 from sfumato.trusted.identity import ByIdentity
 from sfumato.trusted.schema import FamilySchema
 from sfumato.trusted.sources.family_opening import open_family
-from sfumato.trusted.statistics import Cells, CodeSums, Gradient, PersonLevel, Stacked
+from sfumato.trusted.statistics import Cells, CodeSums, Gradient, PersonLevel
 from tests.families.making import Child, draw_row, family_of, shuffled, storage_of, to_arrow
 from tests.families.slow import Records
 from tests.statistics.hunting import norm
@@ -53,6 +54,7 @@ FAMILIES = {
     ),
 }
 WHO = "people.who"
+_AT = {int: (1, 5), dt.date: (dt.date(2020, 1, 2), dt.date(2020, 1, 5))}
 
 Content = dict[str, list[dict[str, Any]]]
 
@@ -100,14 +102,33 @@ def _of_newcomer(rng: Random, family: FamilySchema, name: str, rows: Content) ->
     return row
 
 
-def together(rng: Random, *parts: Content) -> Content:
-    """All rows, in any order."""
-    return shuffled(rng, {name: [row for part in parts for row in part[name]] for name in parts[0]})
+def a_crowd(family: FamilySchema, other: bool) -> Content:
+    """A newcomer with the same row again and again in all tables; and another, with one row less of each parent row."""
+    rows: Content = {family.root: [{"id": NEW, "who": OTHERS + other, "sex": "fm"[other]}]}
+    for name in family.in_order[1:]:
+        count = min(family.rows_of(name)[1], 5) - other
+        same = draw_row(Random(2), family, name, rows, OTHERS, untidy=False)
+        same |= {"kind": f"v{int(other)}"} | ({"id": NEW} if "id" in same else {})
+        if "at" in same:
+            same["at"] = _AT[type(same["at"])][other]
+        if "stays_id" not in same:
+            rows[name] = [dict(same) for _ in range(count)]
+        elif family.level(name) == 2:
+            rows[name] = [{**same, "stays_id": FRESH + place} for place in range(count)]
+        else:
+            rows[name] = [{**same, "stays_id": stay["stays_id"]} for stay in rows["stays"] for _ in range(count)]
+    return rows
+
+
+def together(rng: Random | None, *parts: Content) -> Content:
+    """All rows, in any order where chance says so."""
+    rows = {name: [row for part in parts for row in part[name]] for name in parts[0]}
+    return rows if rng is None else shuffled(rng, rows)
 
 
 @lru_cache(maxsize=128)
 def _grid(codes: int) -> Grid:
-    return Grid.of_cells(np.arange(codes) * min(codes, 7) // codes)
+    return Grid.of_cells(np.arange(codes) * min(codes, 40) // codes)
 
 
 def cells_of(view: View, without: tuple[str, ...] = ()) -> Cells:
@@ -117,6 +138,11 @@ def cells_of(view: View, without: tuple[str, ...] = ()) -> Cells:
     tables = (*((name,) for name in names), *(pair for pair in pairs if len(set(pair)) == 2))
     weights = tuple((1.0, 0.3, 2.5, 0.125)[place % 4] for place in range(len(tables)))
     return Cells(tables, {name: _grid(view.by_name[name].codes.size) for name in names}, None, weights)
+
+
+def one_table(view: View, name: str) -> Cells:
+    """One table of one column, in which many rows are alike."""
+    return Cells(((name,),), {name: _grid(view.by_name[name].codes.size)}, None)
 
 
 def sums_of(view: View) -> CodeSums:
@@ -149,8 +175,8 @@ def statistics_of(family: FamilySchema) -> tuple[PersonLevel, ...]:
 def _statistics_of(key: ByIdentity[FamilySchema]) -> tuple[PersonLevel, ...]:
     found: list[PersonLevel] = []
     for view in family_layout_of(key.value).views.values():
-        inner = (cells_of(view), sums_of(view), gradient_of(view))
-        asked = (*inner, Stacked(inner, (1.0, 0.5, 2.0**-22)))
+        kind = next(one.name for one in reversed(view.columns) if one.column == "kind")
+        asked = (cells_of(view), one_table(view, kind), sums_of(view), gradient_of(view))
         found += [PersonLevel(one, view.name) for one in asked]
     return tuple(found)
 
@@ -161,6 +187,12 @@ class Seen:
 
     sums: tuple[np.ndarray, ...]
     records: Mapping[str, Mapping[int, Records]]
+
+
+def total(family: FamilySchema, rows: Content, key: bytes, statistic: PersonLevel) -> np.ndarray:
+    """The sum of one statistic."""
+    with closing(open_family(to_arrow(rows, storage_of(family)), family, key, declared=True)) as source:
+        return source.sum(statistic)
 
 
 def look_at(family: FamilySchema, rows: Content, key: bytes) -> Seen:
@@ -201,8 +233,11 @@ class Move:
     others_stayed: bool
 
 
-def hunted(family: FamilySchema, tries: int, seed: int = 0) -> Iterator[Move]:
-    """A person comes, and then becomes another, or nothing but rows without a person, again and again."""
+def hunted(family: FamilySchema, tries: int, seed: int = 0, *, stirred: bool = True) -> Iterator[Move]:
+    """A person comes, and then becomes another, or nothing but rows without a person, again and again.
+
+    Where rows are `stirred`, each family has its own order of all rows.
+    """
     rng = Random(seed)
     newcomer = range(OTHERS, PEOPLE)
     for attempt in range(tries):
@@ -211,10 +246,27 @@ def hunted(family: FamilySchema, tries: int, seed: int = 0) -> Iterator[Move]:
         if attempt % 5 == 4:
             after[family.root] = []
         without, here, there = (
-            look_at(family, together(rng, *parts), key) for parts in ((others,), (others, before), (others, after))
+            look_at(family, together(rng if stirred else None, *parts), key)
+            for parts in ((others,), (others, before), (others, after))
         )
         yield Move(
             farthest(family, without, here, Adjacency.ADD_REMOVE),
             farthest(family, here, there, Adjacency.REPLACE),
             of_all_but(without) == of_all_but(here, *newcomer) == of_all_but(there, *newcomer),
         )
+
+
+def shares_of_crowds(family: FamilySchema, key: bytes) -> Iterator[float]:
+    """How far crowds move tables of what their rows have in common, as shares of the claims, in every view."""
+    others = draw_others(Random(3), family)
+    for name in family.in_order[1:]:  # nothing waits for the newcomer
+        others[name] = [row for row in others[name] if row.get("id") != NEW and (row.get("stays_id") or 0) < FRESH]
+    one, other = (a_crowd(family, which) for which in (False, True))
+    alone, here, there = (together(None, others, *crowd) for crowd in ([], [one], [other]))
+    for view in family_layout_of(family).views.values():
+        told = tuple(one.name for one in view.columns if one.which in ("place", "left") or "since" in one.name)
+        cells = PersonLevel(cells_of(view, told), view.name)
+        before, after, later = (total(family, rows, key, cells) for rows in (alone, here, there))
+        yield norm(cells, after - before) / cells.sensitivity(Adjacency.ADD_REMOVE)
+        yield norm(cells, later - before) / cells.sensitivity(Adjacency.ADD_REMOVE)
+        yield norm(cells, later - after) / cells.sensitivity(Adjacency.REPLACE)

@@ -16,13 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.trusted.families import family_layout_of
+from sfumato.trusted.families.tickets import AGAIN, TURN
 from sfumato.trusted.families.views import View, ViewColumn
-from sfumato.trusted.keyed_numbers import derive_key, draw_factors, hash_ids, keyed_number
+from sfumato.trusted.keyed_numbers import derive_key, draw_factors, draw_words, hash_ids, keyed_number, mix
 from sfumato.trusted.schema import FamilySchema
 from sfumato.trusted.schema.family import OrderColumn
 
 UNIT = 1_024  # parts that all records of a person in one view share
-WHOLE = 2**53
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]  # the rows of each table
 Records = Counter[tuple[int, tuple[int, ...]]]  # how often each weight and codes occur
@@ -36,6 +36,7 @@ class Node:
     key: bytes | None
     codes: dict[str, int]
     numbers: tuple[int, ...]
+    row: Mapping[str, Any]
     order: float | None = None
     above: "Node | None" = None
     before: "Node | None" = None
@@ -68,27 +69,39 @@ def id_of(value: object) -> bytes | None:
 
 
 class SlowFamily:
-    """All records of a family.
-
-    `ambiguous` says that rows of one parent row with the same codes and different places in the order competed for too
-    few seats, or for one key: then this version keeps the earliest.
-    """
+    """All records of a family."""
 
     def __init__(self, family: FamilySchema, key: bytes, storage: Mapping[str, pa.Schema]) -> None:
         self.family, self.layout, self.storage = family, family_layout_of(family), storage
-        self.ambiguous = False
         self._persons = derive_key(key, "persons")
         self._keys = {name: derive_key(key, f"table {name}") for name in family.tables}
         self._factors = {name: draw_factors(self._keys[name], self.layout.tables[name].measured) for name in self._keys}
-        self._read: dict[Any, dict[str, int]] = {}
+        self._turns, self._again = (
+            {name: draw_words(derive_key(self._keys[name], purpose)) for name in self._keys}
+            for purpose in (TURN, AGAIN)
+        )
+        self._read: dict[Any, Any] = {}
 
     def records(self, rows: Rows) -> dict[str, Records]:
         """The weight and the codes of every record of every view."""
+        rows = {name: self._of_every_key(name, found) for name, found in rows.items()}
         people = self.people(rows).values()
         return {
             name: Counter(record for person in people for record in self._records(view, person))
             for name, view in self.layout.views.items()
         }
+
+    def _of_every_key(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """Where rows do not say whose they are: of each key not more than a parent row may have."""
+        if self.family.level(name) < 3 or self.family.tables[name].person is not None:
+            return rows
+        column = self.family.foreign_key_of(name)
+        kept = []
+        for key in sorted({id_of(row[column]) for row in rows} - {None}):
+            words = hash_ids(self._keys[name], pa.array([key], pa.large_binary()))
+            nodes = [self._node(name, row, words) for row in rows if id_of(row[column]) == key]
+            kept += [node.row for node in self._lowest(self._told_apart(nodes), self.family.rows_of(name)[1])]
+        return kept
 
     def people(self, rows: Rows) -> dict[bytes, Node]:
         """Every person with all rows that count."""
@@ -96,8 +109,9 @@ class SlowFamily:
         key = self.family.tables[root].key
         found = {}
         for person in sorted({id_of(row[key]) for row in rows[root]} - {None}):
-            mine = [self._node(root, row, person) for row in rows[root] if id_of(row[key]) == person]
-            found[person] = min(mine, key=lambda node: node.numbers)
+            words = hash_ids(self._persons, pa.array([person], pa.large_binary()))
+            mine = [self._node(root, row, words) for row in rows[root] if id_of(row[key]) == person]
+            (found[person],) = self._lowest(self._told_apart(mine), 1)
             self._fill(found[person], person, rows)
         return found
 
@@ -106,8 +120,9 @@ class SlowFamily:
         table = self.layout.tables[node.table]
         for child in self.family.children(node.table):
             named = [row for row in rows[child] if self._belongs(child, row, node, person)]
-            nodes = [self._node(child, row, person, node) for row in named]
-            if self.family.children(child):
+            words = hash_ids(self._persons, pa.array([person], pa.large_binary()))
+            nodes = self._told_apart([self._node(child, row, words, node) for row in named])
+            if self.family.tables[child].key is not None:
                 nodes = self._one_of_each_key(nodes)
             node.below[child] = self._in_order(child, nodes)
             for one in node.below[child]:
@@ -129,13 +144,22 @@ class SlowFamily:
             found += self._lowest(same, 1)
         return found
 
-    def _lowest(self, nodes: list[Node], most: int) -> list[Node]:
-        """Those that win the lot: of equal rows the earliest."""
-        ranked = sorted(nodes, key=lambda node: (node.numbers, node.in_order))
-        for last, next_ in zip(ranked[most - 1 : most], ranked[most : most + 1], strict=False):
-            same = [node.in_order for node in ranked if node.numbers == last.numbers]
-            self.ambiguous |= last.numbers == next_.numbers and len(set(same)) > 1
-        return ranked[:most]
+    def _told_apart(self, nodes: list[Node]) -> list[Node]:
+        """Rows that are the same in everything, numbered through."""
+        seen: Counter[tuple[int, ...]] = Counter()
+        for node in nodes:
+            again = {AGAIN: np.array([seen[node.numbers]])}
+            seen[node.numbers] += 1
+            node.numbers = tuple(
+                int(keyed_number(np.array([number]).view(np.uint64), {AGAIN: factor}, again)[0])
+                for number, factor in zip(node.numbers, self._again[node.table], strict=True)
+            )
+        return nodes
+
+    @staticmethod
+    def _lowest(nodes: list[Node], most: int) -> list[Node]:
+        """Those that win the lot."""
+        return sorted(nodes, key=lambda node: node.numbers)[:most]
 
     def _in_order(self, child: str, nodes: list[Node]) -> list[Node]:
         """Not more rows than a parent row may have, as they follow each other."""
@@ -155,14 +179,18 @@ class SlowFamily:
             return None
         return node.order - node.before.order
 
-    def _node(self, name: str, row: Mapping[str, Any], person: bytes, above: Node | None = None) -> Node:
+    def _node(self, name: str, row: Mapping[str, Any], words: Any, above: Node | None = None) -> Node:
         table, own = self.layout.tables[name], self.family.tables[name]
-        keyed = above is not None and bool(self.family.children(name))
-        key = id_of(row[own.key]) if keyed else None
+        key = id_of(row[own.key]) if name != self.family.root and own.key is not None else None
         codes = dict(self._codes(name, row))
-        numbers = self._numbers(name, person, key, tuple(codes[column] for column in table.measured))
+        if key is not None:
+            words = words + hash_ids(self._keys[name], pa.array([key], pa.large_binary()))
+        if self.family.level(name) > 2:
+            named = id_of(row[self.family.foreign_key_of(name)])
+            words = words + hash_ids(self._keys[own.parent], pa.array([named], pa.large_binary()))
+        numbers = self._numbers(name, words, tuple(codes[column] for column in table.measured), row)
         order = None if table.ordered_by is None else self._order(name, row[table.ordered_by])
-        return Node(name, key, codes, numbers, order, above)
+        return Node(name, key, codes, numbers, row, order, above)
 
     def _codes(self, name: str, row: Mapping[str, Any]) -> dict[str, int]:
         """The codes of one row, read by itself."""
@@ -174,16 +202,22 @@ class SlowFamily:
             self._read[known] = {column: int(codes[column][0]) for column in table.measured}
         return self._read[known]
 
-    def _numbers(self, name: str, person: bytes, key: bytes | None, codes: tuple[int, ...]) -> tuple[int, ...]:
-        known = (name, person, key, codes)
+    def _numbers(self, name: str, words: Any, codes: tuple[int, ...], row: Mapping[str, Any]) -> tuple[int, ...]:
+        table = self.layout.tables[name]
+        at = None if table.ordered_by is None else row[table.ordered_by]
+        known = (name, words.tobytes(), codes, at)
         if known not in self._read:
-            words = hash_ids(self._persons, pa.array([person], pa.large_binary()))
-            if key is not None:
-                words = words + hash_ids(self._keys[name], pa.array([key], pa.large_binary()))
-            read = {column: np.array([code]) for column, code in zip(self._factors[name][0], codes, strict=True)}
+            read: dict[str, Any] = {
+                column: np.array([code]) for column, code in zip(self._factors[name][0], codes, strict=True)
+            }
+            factors: list[dict[str, Any]] = [dict(one) for one in self._factors[name]]
+            if table.ordered_by is not None:
+                cell = pa.array([at], self.storage[name].field(table.ordered_by).type)
+                read[TURN] = mix(table.read_turns(cell).view(np.uint64))
+                for one, factor in zip(factors, self._turns[name], strict=True):
+                    one[TURN] = factor
             self._read[known] = tuple(
-                int(keyed_number(words[:, place], factors, read)[0])
-                for place, factors in enumerate(self._factors[name])
+                int(keyed_number(words[:, place], one, read)[0]) for place, one in enumerate(factors)
             )
         return self._read[known]
 
@@ -195,7 +229,7 @@ class SlowFamily:
         if value is None:
             return math.nan if not released or column.missing else float(codes.numbers[codes.otherwise])
         if not released:
-            return _limited(_number(value), -WHOLE, WHOLE) if order.type == "integer" else _number(value)
+            return value if order.type == "integer" else _number(value)
         return _limited(_number(value), *map(_number, column.bounds))
 
     def _records(self, view: View, person: Node) -> Iterator[tuple[int, tuple[int, ...]]]:

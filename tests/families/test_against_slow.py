@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.trusted.schema import FamilySchema
@@ -16,6 +16,7 @@ from sfumato.trusted.sources import family_source, memory, temporary_files
 from tests.families.making import (
     ORDERS,
     Child,
+    compare,
     draw_family,
     draw_rows,
     family_of,
@@ -36,50 +37,41 @@ def _few_bins():
         yield
 
 
-def slow_records(family: FamilySchema, rows: Rows, key: bytes = KEY) -> tuple[dict[str, Records], bool]:
-    """What the slow version says, and whether equal rows compete, which is left to a test of its own."""
-    slow = SlowFamily(family, key, storage_of(family))
-    return slow.records(rows), slow.ambiguous
+def slow_records(family: FamilySchema, rows: Rows) -> dict[str, Records]:
+    """What the slow version says."""
+    return SlowFamily(family, KEY, storage_of(family)).records(rows)
 
 
 def draw_plain(rng: Random, family: FamilySchema, persons: int, most: int) -> tuple[dict[str, Any], dict[str, Records]]:
-    """Rows of which every view has records and no equal ones compete, and their records."""
+    """Rows of which every view has records, and these records."""
     while True:
         rows = draw_rows(rng, family, persons, most)
-        expected, ambiguous = slow_records(family, rows)
-        if not ambiguous and all(expected.values()):
+        expected = slow_records(family, rows)
+        if all(expected.values()):
             return rows, expected
 
 
-@settings(max_examples=100)
+@settings(max_examples=30)
 @given(st.randoms(use_true_random=False))
 def test_both_versions_agree_whatever_order_the_rows_come_in(rng):
     family = draw_family(rng)
     rows = draw_rows(rng, family)
-    expected, ambiguous = slow_records(family, rows)
-    assume(not ambiguous)
+    expected = slow_records(family, rows)
     for content in (rows, shuffled(rng, rows)):
         assert records_of(to_arrow(content, storage_of(family)), family, KEY) == expected
 
 
 def check_many(seeds: range) -> None:
     seen = dict.fromkeys(("persons", "stays, next", "notes, first", "notes, next", "calls, first", "tests, next"), 0)
-    for seed in seeds:
-        rng = Random(seed)
-        family = draw_family(rng)
-        key = rng.randbytes(9)
-        rows = draw_rows(rng, family, rng.choice([2, 5, 9]), rng.choice([6, 15, 50]))
-        expected, ambiguous = slow_records(family, rows, key)
-        if not ambiguous:
-            found = records_of(to_arrow(shuffled(rng, rows), storage_of(family)), family, key)
-            assert found == expected, seed
-            for view in seen.keys() & found.keys():
-                seen[view] += found[view].total()
+    for seed, found, expected in compare(seeds):
+        assert found == expected, seed
+        for view in seen.keys() & found.keys():
+            seen[view] += found[view].total()
     assert all(count > len(seeds) / 10 for count in seen.values()), seen
 
 
 def test_both_versions_agree_on_many_families():
-    check_many(range(120))
+    check_many(range(60))
 
 
 @pytest.mark.slow
@@ -118,8 +110,7 @@ def crowded():
     return draw_plain(Random(4), CROWDED, 60, 400)
 
 
-@pytest.mark.parametrize("bins", [2, 7, 64])
-@pytest.mark.parametrize("at_once", [1, 7, 10**6])
+@pytest.mark.parametrize(("bins", "at_once"), [(2, 1), (7, 7), (64, 10**6)])
 def test_bins_and_batches_do_not_matter(crowded, monkeypatch, bins, at_once):
     rows, expected = crowded
     monkeypatch.setattr(memory, "ROWS_AT_ONCE", max(at_once, 5))
@@ -171,8 +162,7 @@ def test_a_table_without_rows(crowded):
     rows, _ = crowded
     for empty in CROWDED.tables:
         fewer = {**rows, empty: []}
-        expected, ambiguous = slow_records(CROWDED, fewer)
-        assert not ambiguous
+        expected = slow_records(CROWDED, fewer)
         assert records_of(to_arrow(fewer, storage_of(CROWDED)), CROWDED, KEY) == expected
         without = to_arrow(rows, storage_of(CROWDED)) | {empty: storage_of(CROWDED)[empty].empty_table()}
         assert records_of(without, CROWDED, KEY) == expected
@@ -196,8 +186,7 @@ def test_a_person_with_more_records_than_a_unit_has_parts():
         "notes": [{"stays_id": rng.randrange(110), "kind": f"v{rng.randrange(4)}"} for _ in range(4_000)],
         "calls": [{"id": call % 2, "kind": f"v{rng.randrange(4)}", "at": rng.randrange(9)} for call in range(4_000)],
     }
-    expected, ambiguous = slow_records(family, rows)
-    assert not ambiguous
+    expected = slow_records(family, rows)
     assert {weight for weight, _ in expected["notes, next"]} == {weight for weight, _ in expected["calls, next"]} == {1}
     assert expected["notes, next"].total() == expected["calls, next"].total() == 2 * UNIT
     assert records_of(to_arrow(shuffled(rng, rows), storage_of(family)), family, KEY) == expected
@@ -213,10 +202,6 @@ def _one_person(children: tuple[tuple[str, Child], ...], **rows: list[dict[str, 
         assert both[0] == both[1]
 
 
-EQUAL = "rows with equal codes tie in the lot whatever their place in the order is, and storage decides which is kept"
-
-
-@pytest.mark.xfail(strict=True, reason=EQUAL)
 @pytest.mark.parametrize("order", ["running", "moment"])
 def test_which_of_equal_rows_is_kept_does_not_depend_on_their_storage(order):
     stays = [{"id": 1, "kind": "v0"}, {"id": 1, "kind": "v1"}, {"id": 1, "kind": "v0"}]
@@ -229,7 +214,6 @@ def test_which_of_equal_rows_is_kept_does_not_depend_on_their_storage(order):
     _one_person((("stays", Child("people", (0, 2), order)),), stays=stays)
 
 
-@pytest.mark.xfail(strict=True, reason=EQUAL)
 def test_which_of_two_rows_with_one_key_is_kept_does_not_depend_on_their_storage():
     stays = [
         {"id": 1, "stays_id": key, "kind": kind, "at": at}

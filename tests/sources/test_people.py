@@ -23,7 +23,6 @@ from sfumato.trusted.sources import bounded_source as people
 from sfumato.trusted.sources import contribution_bounding as bounding
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.sources.databases import Database
-from sfumato.trusted.sources.temporary_files import read_whole
 from sfumato.trusted.statistics import Cells
 from tests.conftest import MIXED, in_pandas, make_table
 from tests.sources.test_sources import as_csv
@@ -268,9 +267,7 @@ def test_the_mutant_that_forgets_to_choose_is_caught(monkeypatch):
 
 def test_the_mutant_that_chooses_anew_for_every_part_is_caught(monkeypatch):
     """The fault: each batch keeps its own, and nobody draws again among what is left."""
-    monkeypatch.setattr(
-        people.ContributionBoundedSource, "_winners", lambda self, file: read_whole(file, self._bounding.layout)
-    )
+    monkeypatch.setattr(people.ContributionBoundedSource, "_winners", lambda _, tickets: tickets)
     monkeypatch.setattr("sfumato.trusted.sources.memory.ROWS_AT_ONCE", 100)
     with pytest.raises(AssertionError):
         check_a_crowd(1_000)

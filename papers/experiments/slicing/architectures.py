@@ -20,6 +20,7 @@ from experiments.slicing.methods import DELTA, EPSILON, Case, judged
 from experiments.slicing.metrics import METRICS
 from experiments.slicing.tasks import coded_rows, rows_of, task
 from experiments.tables import split
+from sfumato.artefact.release import Release
 from sfumato.fitting.generators import LATENT
 
 HERE = Path(__file__).parent
@@ -69,6 +70,7 @@ def main() -> None:
 
 def _trained(bundle: Path, name: str, start: int) -> dict[str, float]:
     begin, received = time.perf_counter(), sfumato.open(bundle)
+    assert isinstance(received, Release)  # a single table was released
     torch.manual_seed(start)
     trained = received.retrain(NAMES[name], EPOCHS, start)
     seconds = time.perf_counter() - begin

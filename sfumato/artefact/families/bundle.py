@@ -95,7 +95,7 @@ def _check_sound(release: FamilyRelease) -> None:
         raise ValueError("header and schema have different tables")
     for name, header in release.header.items():
         schema = release.schema.schema_of(name)
-        if set(header.types) != {*schema.by_name, *schema.keys}:
+        if set(header.types) != {*schema.by_name, *schema.linking}:
             raise ValueError("header and schema have different columns")
     for item in release.measurements:
         if not follows_family(item, release):

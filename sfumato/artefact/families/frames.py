@@ -12,6 +12,7 @@ from sfumato.fitting.families.drawn_rows import DrawnRows
 from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding.header import FrameKind
 from sfumato.trusted.schema import FamilySchema
+from sfumato.trusted.schema.family import OrderColumn
 
 if TYPE_CHECKING:
     from sfumato.artefact.families.release import FamilyRelease
@@ -30,6 +31,8 @@ def linked_tables(
             columns[schema.foreign_key_of(name)] = before[own.parent] + 1 + rows.parent
         if own.person is not None:
             columns[own.person] = before[schema.root] + 1 + rows.person
+        if isinstance(own.order, OrderColumn) and own.order.type == "integer":
+            columns[own.order.column] = 1 + rows.place
         keys = {key: pa.array(numbers, pa.int64()) for key, numbers in columns.items()}
         values = dict(zip(rows.values.column_names, rows.values.columns, strict=True))
         fresh = layout_of(schema.schema_of(name)).keys

@@ -54,8 +54,9 @@ class Header:
     @classmethod
     def of(cls, frame: FrameKind, declared: Mapping[str, str], schema: Schema) -> "Header":
         """The header of a table whose columns have these declared types; what the schema says of a type goes before."""
-        chosen = {**declared, **schema.stored_types, **dict.fromkeys(schema.keys, "")}
-        return cls(frame, {name: chosen[name] for name in declared if name in schema.by_name or name in schema.keys})
+        chosen = {**declared, **schema.stored_types, **dict.fromkeys(schema.linking, "")}
+        kept = {*schema.by_name, *schema.linking}
+        return cls(frame, {name: chosen[name] for name in declared if name in kept})
 
 
 def chosen_in_arrow(storage: pa.DataType) -> str:
@@ -115,11 +116,12 @@ def check_storage(storage: Mapping[str, pa.DataType], schema: Schema, where: str
 
     `storage` has every column that the schema reads; others do no harm.
     """
-    for name, column in schema.by_name.items():
+    wanted = {name: column.type for name, column in schema.by_name.items()}
+    for name, kind in (*wanted.items(), *([schema.order] if schema.order else [])):
         only_nulls = storage[name] == pa.float64()  # what pandas makes of a column without any value
-        if family(storage[name]) not in _READABLE[column.type] and not only_nulls:
+        if family(storage[name]) not in _READABLE[kind] and not only_nulls:
             raise DataError(
-                f"{where} stores column {name!r} as {_in_words(storage[name])}, which cannot be read as {column.type}; "
+                f"{where} stores column {name!r} as {_in_words(storage[name])}, which cannot be read as {kind}; "
                 "change its type in the schema or in the table"
             )
     for name in schema.ids:

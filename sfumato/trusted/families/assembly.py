@@ -7,8 +7,8 @@ Formal guarantees
     nobody else, or putting one in, changes no record of anybody else.
     In each view the weights of a person's records add up to `PARTS` at most.
 Edge cases
-    A row that names no parent row, or one that is not there, and a row without a key where its table has children: left
-    out. Of several rows of the table of persons with one key, and of several rows of one person with the same key, one
+    A row that names no parent row, or one that is not there, and a row without a key where its table has one: left out.
+    Of several rows of the table of persons with one key, and of several rows of one person with the same key, one
     counts. Of more rows of one parent row than the schema allows, so many are chosen by lot. A person who lacks rows in
     a table where the schema says that everybody has some: not in the view of persons.
 """
@@ -20,9 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.trusted.arrays import CodeArray, FloatArray, IntArray, WordArray
+from sfumato.trusted.arrays import CodeArray, IntArray, WordArray
 from sfumato.trusted.families.layout import FamilyLayout, TableLayout
-from sfumato.trusted.families.tickets import Tickets
+from sfumato.trusted.families.tickets import Tickets, one_array
+from sfumato.trusted.families.turns import numbers_of_turns
 from sfumato.trusted.families.views import PERSONS, View, ViewColumn
 from sfumato.trusted.keyed_numbers import choose_lowest
 from sfumato.trusted.statistics.person_level import PARTS
@@ -53,7 +54,7 @@ class LinkedRows:
     place: IntArray
     siblings: IntArray
     numbers: list[IntArray]
-    order: FloatArray | None
+    turn: IntArray | None
     key: pa.LargeBinaryArray | None
     codes: dict[str, CodeArray] = field(default_factory=dict)
 
@@ -87,17 +88,12 @@ def link_rows(layout: FamilyLayout, tickets: Tickets, rows: Mapping[str, pa.Tabl
     return kept
 
 
-def _column(batch: pa.Table, name: str) -> pa.Array:
-    found = batch.column(name)
-    return pa.concat_arrays(found.chunks) if found.num_chunks else pa.array([], found.type)
-
-
 def _keep_persons(tickets: Tickets, table: TableLayout, batch: pa.Table) -> tuple[pa.LargeBinaryArray, LinkedRows]:
     """One row for each person, in the order of the persons that are returned."""
-    named = _column(batch, "person").dictionary_encode()
+    named = one_array(batch, "person").dictionary_encode()
     persons, person = named.dictionary, named.indices.to_numpy().astype(np.int64)
     codes = tickets.codes_in(table.name, batch)
-    numbers = tickets.numbers(table.name, tickets.hash_persons(persons)[person], codes, None)
+    numbers = tickets.numbers(table.name, tickets.hash_persons(persons)[person], batch)
     chosen = choose_lowest(person, numbers, 1)
     chosen = chosen[np.argsort(person[chosen], kind="stable")]
     nothing = np.zeros(len(chosen), dtype=np.int64)
@@ -118,17 +114,17 @@ def _keep_rows(
 ) -> LinkedRows:
     """The rows of a child table that count."""
     above = kept[table.table.parent or ""]
-    person = _place_in(_column(batch, "person"), persons)
-    parent = person if above.key is None else _parent_rows(person, _column(batch, "parent"), above)
-    key = _column(batch, "key") if tickets.has_key(table.name) else None
+    person = _place_in(one_array(batch, "person"), persons)
+    parent = person if above.key is None else _parent_rows(person, one_array(batch, "parent"), above)
+    key = one_array(batch, "key") if tickets.has_key(table.name) else None
     there = (person >= 0) & (parent >= 0)
     if key is not None:
         there &= key.is_valid().to_numpy(zero_copy_only=False)
     found = np.flatnonzero(there)
-    person, parent = person[found], parent[found]
+    person, parent, batch = person[found], parent[found], batch.take(pa.array(found))
     key = None if key is None else key.take(pa.array(found))
-    codes = {name: column[found] for name, column in tickets.codes_in(table.name, batch).items()}
-    numbers = tickets.numbers(table.name, words[person], codes, key)
+    codes = tickets.codes_in(table.name, batch)
+    numbers = tickets.numbers(table.name, words[person], batch)
     if key is not None:
         distinct = key.dictionary_encode()
         same = np.unique(person * len(distinct.dictionary) + distinct.indices.to_numpy(), return_inverse=True)[1]
@@ -138,8 +134,8 @@ def _keep_rows(
     chosen = chosen[
         choose_lowest(parent[chosen], [one[chosen] for one in numbers], layout.family.rows_of(table.name)[1])
     ]
-    order = None if table.ordered_by is None else _column(batch, "order").to_numpy(zero_copy_only=False)[found]
-    last_first = [*reversed(numbers), *([] if order is None else [order]), parent]
+    turn = None if table.ordered_by is None else one_array(batch, "turn").to_numpy()
+    last_first = [*reversed(numbers), *([] if turn is None else [turn]), parent]
     chosen = chosen[np.lexsort([one[chosen] for one in last_first])]
     parent = parent[chosen]
     starts = np.flatnonzero(np.diff(parent, prepend=-1))
@@ -151,11 +147,24 @@ def _keep_rows(
         np.arange(len(parent)) - np.repeat(starts, held),
         np.repeat(held, held),
         [one[chosen] for one in numbers],
-        None if order is None else order[chosen],
+        None if turn is None else turn[chosen],
         None if key is None else key.take(pa.array(chosen)),
     )
     rows.codes.update({name: column[chosen] for name, column in codes.items()})
     return rows
+
+
+def keep_named(tickets: Tickets, name: str, rows: pa.Table) -> pa.Table:
+    """Of a table whose rows do not say whose they are: not more rows of one key than a parent row may have, by lot.
+
+    What is kept of a key depends on the rows that name it alone. So there are never more rows for those who have a row
+    with that key than these can have, however many rows name it.
+    """
+    parent = one_array(rows, "parent")
+    words = tickets.hash_keys(name, parent)
+    group = parent.dictionary_encode().indices.to_numpy()
+    kept = choose_lowest(group, tickets.numbers(name, words, rows), tickets.layout.family.rows_of(name)[1])
+    return rows.take(pa.array(kept))
 
 
 def _place_in(ids: pa.LargeBinaryArray, known: pa.LargeBinaryArray) -> IntArray:
@@ -183,8 +192,8 @@ def _parent_rows(person: IntArray, named: pa.LargeBinaryArray, above: LinkedRows
 
 def _gaps(rows: LinkedRows) -> pa.Array:
     """The distance of each row from the one before; null for first rows, and where one of the two has no value."""
-    order = np.zeros(0) if rows.order is None else rows.order
-    gaps = np.diff(order, prepend=np.nan)
+    numbers = np.zeros(0) if rows.turn is None else numbers_of_turns(rows.turn)
+    gaps = np.diff(numbers, prepend=np.nan)
     return pa.array(np.where(rows.place > 0, gaps, np.nan), from_pandas=True)
 
 
@@ -199,8 +208,13 @@ def _records(layout: FamilyLayout, view: View, kept: Linked) -> Records:
     person = table.person[own]
     own = own[choose_lowest(person, [one[own] for one in table.numbers], PARTS)]
     person = table.person[own]
-    weights = PARTS // np.bincount(person, minlength=1)[person]
-    return Records(weights, codes_of_view(layout, view, kept, own))
+    return Records(share_unit(person), codes_of_view(layout, view, kept, own))
+
+
+def share_unit(person: IntArray) -> IntArray:
+    """The weight of each record: those of one person share the parts of one unit."""
+    shares: IntArray = PARTS // np.bincount(person, minlength=1)[person]
+    return shares
 
 
 def codes_of_view(layout: FamilyLayout, view: View, kept: Linked, own: IntArray) -> dict[str, CodeArray]:

@@ -8,10 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+import pyarrow as pa
+from pydantic import ValidationError
+
 from sfumato.errors import SchemaError
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.constraints.layout import Layout
 from sfumato.trusted.encoding import Codes, NumericCodec, codes_of
+from sfumato.trusted.families.turns import read_running_numbers, read_turns
 from sfumato.trusted.families.views import PERSONS, View, ViewColumn, Which
 from sfumato.trusted.identity import ByIdentity
 from sfumato.trusted.schema import (
@@ -80,6 +85,13 @@ class TableLayout:
         assert isinstance(codes, NumericCodec)  # noqa: S101 - the schema has been checked
         return codes
 
+    def read_turns(self, column: pa.Array) -> IntArray:
+        """Where rows stand in the order, by the values of that column."""
+        assert self.order_codes is not None  # noqa: S101 - there is an order
+        order = self.table.order
+        running = isinstance(order, OrderColumn) and order.type == "integer"
+        return (read_running_numbers if running else read_turns)(self.order_codes, column)
+
     @property
     def reads(self) -> tuple[str, ...]:
         """The columns of the table that are read."""
@@ -145,7 +157,13 @@ class FamilyLayout:
         gap = None
         if isinstance(table.order, str) and table.order in definitions and self.family.rows_of(name)[1] > 1:
             gap = _free(f"{table.order} since the row before", definitions)
-            definitions[gap] = _gap(layout.schema[table.order], table.gap)
+            try:
+                definitions[gap] = _gap(layout.schema[table.order], table.gap)
+            except (ValidationError, OverflowError):
+                raise SchemaError(
+                    f"tables, {name}, order: rows of {table.order!r} can be too far apart for a column; write narrower "
+                    "bounds, or gap: [0, MOST]"
+                ) from None
         return TableLayout(name, table, layout, definitions, counts, gap)
 
     @cached_property

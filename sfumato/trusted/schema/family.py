@@ -45,6 +45,10 @@ class FamilyTable(Part):
     key: str | None = Field(
         default=None, min_length=1, description="the column that names each row; in the first table, each person"
     )
+    unique_key: bool = Field(
+        default=False,
+        description="whether no two persons have rows of this table with the same key; for rows that are named by it",
+    )
     parent: str | None = Field(default=None, description="the table whose rows these rows belong to")
     foreign_key: str | None = Field(
         default=None, min_length=1, description="the column that names the parent row; default: the parent's key"
@@ -113,8 +117,8 @@ class FamilyTable(Part):
             text=text,
             constraints=self.constraints,
         )
-        order = [self.order.column] if isinstance(self.order, OrderColumn) else []
-        return own.with_keys((*self.keys, *order))
+        order = (self.order.column, self.order.type) if isinstance(self.order, OrderColumn) else None
+        return own.with_keys(self.keys, order)
 
 
 class FamilySchema(Part):
@@ -202,6 +206,13 @@ class FamilySchema(Part):
                 ("tables", name),
                 f"{self.foreign_key_of(name)!r} names the parent row and must not be released; take it off the columns "
                 "and leave_out, or name another foreign_key",
+            )
+        if parent.parent is not None and table.person is None and not parent.unique_key:
+            raise _at(
+                ("tables", name),
+                f"its rows name a row of {table.parent!r} by {self.foreign_key_of(name)!r} alone, and count for every "
+                f"person who has that key; if no two persons share one, write unique_key: true under {table.parent}, "
+                "else add the column that names the person here, person: COLUMN",
             )
         if table.person is not None and parent.parent is None:
             raise _at(("tables", name, "person"), "the foreign key names the person already; remove it, or rename it")
@@ -298,6 +309,11 @@ class FamilySchema(Part):
         """The column that names the parent row of a table with a parent."""
         table = self.tables[name]
         return table.foreign_key or self.tables[table.parent or ""].key or ""
+
+    @property
+    def has_shared_keys(self) -> bool:
+        """Whether rows of some table are named by a key alone, which rows of two persons may have."""
+        return any(self.level(name) == MOST_LEVELS and table.person is None for name, table in self.tables.items())
 
     def schema_of(self, name: str) -> Schema:
         """The schema of one table, with its keys."""

@@ -92,6 +92,7 @@ class Schema(Part):
     _forbidden: tuple[Combination, ...] = PrivateAttr(default=())
     _functions: tuple[tuple[str, str], ...] = PrivateAttr(default=())
     _keys: tuple[str, ...] = PrivateAttr(default=())
+    _order: tuple[str, str] | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
@@ -180,10 +181,13 @@ class Schema(Part):
         ruled._forbidden, ruled._functions = tuple(forbidden), tuple(functions)
         return ruled
 
-    def with_keys(self, keys: Iterable[str]) -> Self:
-        """The same schema of a table that also has columns of keys, which are read as ids and never released."""
+    def with_keys(self, keys: Iterable[str], order: tuple[str, str] | None = None) -> Self:
+        """The same schema of a table that also has columns of keys, which are read as ids and never released.
+
+        `order` is the name and the type of a column that puts rows in order and is not released either.
+        """
         linked = self.model_copy()
-        linked._keys = tuple(dict.fromkeys(keys))
+        linked._keys, linked._order = tuple(dict.fromkeys(keys)), order
         return linked
 
     def __getitem__(self, name: str) -> Column:
@@ -227,9 +231,19 @@ class Schema(Part):
         return (*([self.unit.column] if self.unit else []), *self._keys)
 
     @property
+    def order(self) -> tuple[str, str] | None:
+        """The name and the type of the column that puts the rows of a linked table in order and is not released."""
+        return self._order
+
+    @property
+    def linking(self) -> tuple[str, ...]:
+        """The columns of a linked table that are read and not released: its keys, and that of its order."""
+        return tuple(dict.fromkeys((*self._keys, *([] if self._order is None else self._order[:1]))))
+
+    @property
     def read(self) -> tuple[str, ...]:
-        """The columns that are read of a table: all that are named, and its ids."""
-        return (*self.by_name, *self.ids)
+        """The columns that are read of a table: all that are named, its ids and its order."""
+        return tuple(dict.fromkeys((*self.by_name, *self.ids, *self.linking)))
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -15,13 +15,12 @@ import pyarrow.ipc
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding import Batch, Header
-from sfumato.trusted.keyed_numbers import BINS
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema, Unit
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
 from sfumato.trusted.sources.contribution_bounding import TICKET, ContributionBounding, key_name
 from sfumato.trusted.sources.key_counts import count_all
-from sfumato.trusted.sources.temporary_files import BinnedFiles, read_batches, read_whole, temporary_file
+from sfumato.trusted.sources.temporary_files import BinnedFile, read_batches, temporary_file
 from sfumato.trusted.statistics import Statistic
 
 
@@ -92,7 +91,7 @@ class ContributionBoundedSource:
     @cached_property
     def _kept(self) -> IO[bytes]:
         """The kept records, as codes alone."""
-        file = temporary_file(self._open, BINS)
+        file = temporary_file(self._open)
         layout = pa.schema(list(self._bounding.layout)[len(TICKET) :])
         with ExitStack() as binned, pyarrow.ipc.new_stream(file, layout) as writer:
             waiting = layout.empty_table()
@@ -104,18 +103,14 @@ class ContributionBoundedSource:
             writer.write_table(waiting.combine_chunks(), max_chunksize=ROWS_AT_ONCE)
         return file
 
-    def _binned(self, open_: ExitStack) -> list[IO[bytes]]:
-        """The tickets of all records, a file for each bin of persons."""
-        with ExitStack() as writing:
-            bins = BinnedFiles(open_, writing, self._bounding.layout)
-            for records in self._source.records(self._bounding.columns):
-                tickets = self._bounding.draw(records)
-                bins.add(tickets, tickets.column("bin").to_numpy())
-        return bins.files
+    def _binned(self, open_: ExitStack) -> BinnedFile:
+        """The tickets of all records, by bins of persons."""
+        bins = BinnedFile(open_, self._bounding.layout)
+        for records in self._source.records(self._bounding.columns):
+            tickets = self._bounding.draw(records)
+            bins.add(tickets, tickets.column("bin").to_numpy())
+        return bins
 
-    def _winners(self, tickets: IO[bytes]) -> pa.Table:
-        """Those of a bin, which must fit into memory."""
-        layout = self._bounding.layout
-        together = read_whole(tickets, layout)
-        tickets.close()
-        return pa.Table.from_batches(map(self._bounding.keep_lowest, together.to_batches()), layout)
+    def _winners(self, tickets: pa.Table) -> pa.Table:
+        """Those of a bin."""
+        return pa.Table.from_batches(map(self._bounding.keep_lowest, tickets.to_batches()), self._bounding.layout)

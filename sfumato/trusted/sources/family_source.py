@@ -7,24 +7,25 @@ small tables never leave memory.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc
+from numpy.typing import NDArray
 
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch, Header
 from sfumato.trusted.families import FamilyLayout, family_layout_of
-from sfumato.trusted.families.assembly import Records, assemble
-from sfumato.trusted.families.tickets import Tickets
+from sfumato.trusted.families.assembly import Records, assemble, keep_named
+from sfumato.trusted.families.tickets import Tickets, one_array
 from sfumato.trusted.keyed_numbers import BINS, bin_of
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import FamilySchema, Schema, Unit
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
 from sfumato.trusted.sources.bounded_source import Readable
-from sfumato.trusted.sources.temporary_files import BinnedFiles, read_batches, read_whole, temporary_file
+from sfumato.trusted.sources.temporary_files import BinnedFile, read_batches, temporary_file
 from sfumato.trusted.statistics import PersonLevel, Statistic
 
 
@@ -75,10 +76,10 @@ class FamilySource(PersonsAlone):
         """The records of a view, in batches of one weight each. Private: only what sums them may call it."""
         all_names = list(self.layout.views[view].by_name)
         places = sorted(all_names.index(name) for name in names)
-        for (held, weight), file in self._kept.items():
-            for records in read_batches(file, places) if held == view else ():
-                codes = {all_names[place]: column.to_numpy() for place, column in zip(places, records, strict=True)}
-                yield Batch(records.num_rows, codes, weight)
+        for records in read_batches(self._kept[view], [0, *(1 + place for place in places)]):
+            weights, *columns = (column.to_numpy() for column in records)
+            codes = {all_names[place]: column for place, column in zip(places, columns, strict=True)}
+            yield Batch(records.num_rows, codes, int(weights[0]))
 
     def close(self) -> None:
         """See `Source`."""
@@ -87,59 +88,51 @@ class FamilySource(PersonsAlone):
             table.close()
 
     @cached_property
-    def _kept(self) -> Mapping[tuple[str, int], IO[bytes]]:
-        """A file for each view and weight."""
-        files = _Files(self._open)
+    def _kept(self) -> Mapping[str, IO[bytes]]:
+        """A file for each view."""
         with ExitStack() as binned:
             bins = self._binned(binned)
+            files = {view: _Records(self._open, len(held.columns)) for view, held in self.layout.views.items()}
             for number in range(BINS):
-                rows = {name: read_whole(bins[name][number], self._tickets.schema(name)) for name in self.layout.tables}
+                rows = {name: held.read(number) for name, held in bins.items()}
                 for view, records in assemble(self.layout, self._tickets, rows).items():
-                    files.add(view, records)
-        files.end()
-        return files.open
+                    files[view].add(records)
+        return {view: records.end() for view, records in files.items()}
 
-    def _binned(self, binned: ExitStack) -> dict[str, list[IO[bytes]]]:
-        """The tickets of all tables, a file for each bin of persons."""
-        found: dict[str, list[IO[bytes]]] = {}
+    def _binned(self, binned: ExitStack) -> dict[str, BinnedFile]:
+        """The tickets of all tables, by bins of persons."""
+        found: dict[str, BinnedFile] = {}
         for name in self.layout.tables:
-            with ExitStack() as writing:
-                bins = BinnedFiles(binned, writing, self._tickets.schema(name))
-                parents = found.get(self.layout.family.tables[name].parent or "", [])
-                known = self._tickets.names_person(name)
-                for tickets in self._read_tickets(name) if known else self._joined(name, parents):
-                    bins.add(tickets, bin_of(self._tickets.hash_persons(tickets.column("person"))))
-            found[name] = bins.files
+            bins = BinnedFile(binned, self._tickets.schema(name))
+            known = self._tickets.names_person(name)
+            for tickets in self._read_tickets(name) if known else self._joined(name, found):
+                bins.add(tickets, bin_of(self._tickets.hash_persons(tickets.column("person"))))
+            found[name] = bins
         return found
 
     def _read_tickets(self, name: str) -> Iterator[pa.RecordBatch]:
         for records in self._tables[name].records(self.layout.tables[name].reads):
             yield self._tickets.write(name, records)
 
-    def _joined(self, name: str, parents: list[IO[bytes]]) -> Iterator[pa.RecordBatch]:
+    def _joined(self, name: str, bins: Mapping[str, BinnedFile]) -> Iterator[pa.RecordBatch]:
         """The tickets of a table whose rows do not say whose they are: those of everybody who has the row they name."""
         parent = self.layout.family.tables[name].parent or ""
         schema = pa.schema([("key", pa.large_binary()), ("person", pa.large_binary())])
         with ExitStack() as binned:
-            with ExitStack() as writing:
-                owners, rows = (
-                    BinnedFiles(binned, writing, schema),
-                    BinnedFiles(binned, writing, self._tickets.schema(name)),
-                )
-                for file in parents:
-                    for tickets in read_batches(file):
-                        named = tickets.select(["key", "person"]).filter(tickets.column("key").is_valid())
-                        owners.add(named, bin_of(self._tickets.hash_keys(parent, named.column("key"))))
-                for tickets in self._read_tickets(name):
-                    rows.add(tickets, bin_of(self._tickets.hash_keys(parent, tickets.column("parent"))))
-            for owned, named in zip(owners.files, rows.files, strict=True):
-                yield join_owners(read_whole(named, self._tickets.schema(name)), read_whole(owned, schema))
+            owners, rows = BinnedFile(binned, schema), BinnedFile(binned, self._tickets.schema(name))
+            for tickets in (batch for held in bins[parent] for batch in held.to_batches()):
+                named = tickets.select(["key", "person"]).filter(tickets.column("key").is_valid())
+                owners.add(named, bin_of(self._tickets.hash_keys(parent, named.column("key"))))
+            for tickets in self._read_tickets(name):
+                rows.add(tickets, bin_of(self._tickets.hash_keys(parent, tickets.column("parent"))))
+            for owned, named in zip(owners, rows, strict=True):
+                yield join_owners(keep_named(self._tickets, name, named), owned)
 
 
 def join_owners(rows: pa.Table, owners: pa.Table) -> pa.RecordBatch:
     """Each row once for every distinct person who has the row that it names."""
     known = owners.group_by(["key", "person"]).aggregate([]).combine_chunks()
-    keys, named = _array(known, "key"), _array(rows, "parent")
+    keys, named = one_array(known, "key"), one_array(rows, "parent")
     distinct = pc.unique(keys)
     owner = pc.index_in(keys, value_set=distinct).to_numpy(zero_copy_only=False)
     order = np.argsort(owner, kind="stable")
@@ -150,47 +143,40 @@ def join_owners(rows: pa.Table, owners: pa.Table) -> pa.RecordBatch:
     row = np.repeat(np.arange(len(place)), times)
     within = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
     whose = order[starts[place[row]] + within] if len(row) else np.zeros(0, dtype=np.int64)
-    joined = rows.take(pa.array(row)).set_column(0, "person", _array(known, "person").take(pa.array(whose)))
+    joined = rows.take(pa.array(row)).set_column(0, "person", one_array(known, "person").take(pa.array(whose)))
     batches = joined.combine_chunks().to_batches()
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=rows.schema)
 
 
-class _Files:
-    """Files of codes, one for each view and weight."""
+class _Records:
+    """The records of one view, in a file of batches of one weight each; the first column holds that weight."""
 
-    def __init__(self, open_: ExitStack) -> None:
-        self._stack = open_
-        self.open: dict[tuple[str, int], IO[bytes]] = {}
-        self._writers: dict[tuple[str, int], pyarrow.ipc.RecordBatchStreamWriter] = {}
-        self._waiting: dict[tuple[str, int], list[pa.RecordBatch]] = {}
+    def __init__(self, open_: ExitStack, columns: int) -> None:
+        self._file = temporary_file(open_)
+        self._schema = pa.schema([(str(place), pa.int32()) for place in range(1 + columns)])
+        self._writer = pyarrow.ipc.new_stream(self._file, self._schema)
+        self._waiting: dict[int, list[pa.RecordBatch]] = {}
+        self._rows = 0
 
-    def add(self, view: str, records: Records) -> None:
-        """Put records into the files of their weights."""
+    def add(self, records: Records) -> None:
+        """Put records beside those of their weights."""
         for weight in np.unique(records.weights).tolist():
             at = np.flatnonzero(records.weights == weight)
-            columns = [pa.array(codes[at]) for codes in records.codes.values()]
-            batch = pa.record_batch(columns, [str(place) for place in range(len(columns))])
-            waiting = self._waiting.setdefault((view, weight), [])
-            waiting.append(batch)
-            if sum(one.num_rows for one in waiting) >= ROWS_AT_ONCE:
-                self._write((view, weight))
+            columns: list[NDArray[Any]] = [records.weights, *records.codes.values()]
+            batch = pa.record_batch([pa.array(one[at], pa.int32()) for one in columns], schema=self._schema)
+            self._waiting.setdefault(weight, []).append(batch)
+        self._rows += len(records.weights)
+        if self._rows >= ROWS_AT_ONCE:
+            self._write()
 
-    def _write(self, name: tuple[str, int]) -> None:
-        waiting = self._waiting.pop(name)
-        if name not in self.open:
-            self.open[name] = temporary_file(self._stack)
-            self._writers[name] = pyarrow.ipc.new_stream(self.open[name], waiting[0].schema)
-        together = pa.Table.from_batches(waiting).combine_chunks()
-        self._writers[name].write_table(together, max_chunksize=ROWS_AT_ONCE)
+    def _write(self) -> None:
+        for waiting in self._waiting.values():
+            together = pa.Table.from_batches(waiting).combine_chunks()
+            self._writer.write_table(together, max_chunksize=ROWS_AT_ONCE)
+        self._waiting, self._rows = {}, 0
 
-    def end(self) -> None:
-        """Write what is left."""
-        for name in list(self._waiting):
-            self._write(name)
-        for writer in self._writers.values():
-            writer.close()
-
-
-def _array(table: pa.Table, name: str) -> pa.Array:
-    found = table.column(name)
-    return pa.concat_arrays(found.chunks) if found.num_chunks else pa.array([], found.type)
+    def end(self) -> IO[bytes]:
+        """The file, with what was left."""
+        self._write()
+        self._writer.close()
+        return self._file

@@ -108,6 +108,8 @@ class SparkFamilySource(PersonsAlone):
         parent = tickets[self._family.tables[name].parent or ""]
         owners = parent.where(parent["key"].isNotNull()).select("key", "person").distinct()
         owners = owners.withColumnRenamed("key", "owned").withColumnRenamed("person", "owner")
-        rows = tickets[name]
+        by_key = tickets[name].repartition("parent").sortWithinPartitions("parent")
+        work = partial(family_workers.keep_rows_of_keys, self._text, self._key, name)
+        rows = map_batches(by_key, work, family_workers.TICKETS)
         joined = rows.join(owners, rows["parent"] == owners["owned"], "inner").drop("person", "owned")
         return joined.withColumnRenamed("owner", "person").select(family_workers.TICKETS.names)

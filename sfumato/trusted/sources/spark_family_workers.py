@@ -10,8 +10,8 @@ import pyarrow as pa
 from sfumato.trusted.arrays import CodeArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.families import FamilyLayout, family_layout_of
-from sfumato.trusted.families.assembly import assemble
-from sfumato.trusted.families.tickets import Tickets
+from sfumato.trusted.families.assembly import assemble, keep_named
+from sfumato.trusted.families.tickets import Tickets, one_array
 from sfumato.trusted.schema import FamilySchema
 from sfumato.trusted.sources.batches import sum_of
 from sfumato.trusted.sources.spark_workers import Records, in_pieces, quietly
@@ -23,7 +23,7 @@ TICKETS = pa.schema(
         ("person", pa.binary()),
         ("parent", pa.binary()),
         ("key", pa.binary()),
-        ("order", pa.float64()),
+        ("turn", pa.int64()),
         ("codes", pa.binary()),
     ]
 )
@@ -43,23 +43,33 @@ def write_tickets(schema: str, key: bytes, name: str, records: Records) -> Recor
             column: written.column(column).cast(pa.binary()) if column in there else pa.nulls(rows, pa.binary())
             for column in ("person", "parent", "key")
         }
-        order = written.column("order") if "order" in there else pa.nulls(rows, pa.float64())
+        turn = written.column("turn") if "turn" in there else pa.nulls(rows, pa.int64())
         codes = tickets.codes_in(name, pa.Table.from_batches([written]))
         number = pa.array(np.full(rows, list(tickets.layout.tables).index(name), dtype=np.int32))
-        yield pa.record_batch([number, *ids.values(), order, pack(codes, rows)], schema=TICKETS)
+        yield pa.record_batch([number, *ids.values(), turn, pack(codes, rows)], schema=TICKETS)
 
 
 @quietly
 def assemble_views(schema: str, key: bytes, records: Records) -> Records:
     """The records of all views, of the persons of one part, whose rows come person by person."""
     tickets = _tickets(schema, key)
-    for together in _by_person(records):
+    for together in _together("person", records):
         rows = {name: _of_table(tickets, number, name, together) for number, name in enumerate(tickets.layout.tables)}
         for number, (_, found) in enumerate(assemble(tickets.layout, tickets, rows).items()):
             count = len(found.weights)
             view = pa.array(np.full(count, number, dtype=np.int32))
             weights = pa.array(found.weights.astype(np.int32))
             yield pa.record_batch([view, weights, pack(found.codes, count)], schema=RECORDS)
+
+
+@quietly
+def keep_rows_of_keys(schema: str, key: bytes, name: str, records: Records) -> Records:
+    """Not more rows of one key than its row may have: see `keep_named`. Rows come key by key."""
+    tickets = _tickets(schema, key)
+    for together in _together("parent", records):
+        rows = _of_table(tickets, list(tickets.layout.tables).index(name), name, together)
+        places = keep_named(tickets, name, rows.append_column("place", pa.array(np.arange(len(rows)))))
+        yield from together.take(one_array(places, "place")).combine_chunks().to_batches()
 
 
 @quietly
@@ -81,16 +91,16 @@ def _batches(names: list[str], records: Records) -> Iterator[Batch]:
             yield Batch(int(at.sum()), {name: codes[at, place] for place, name in enumerate(names)}, int(weight))
 
 
-def _by_person(records: Records) -> Iterator[pa.Table]:
-    """All rows of some persons together: rows come sorted by person."""
+def _together(by: str, records: Records) -> Iterator[pa.Table]:
+    """All rows of some persons, or of some keys, together: rows come sorted by them."""
     waiting: list[pa.RecordBatch] = []
     for batch in records:
         waiting.append(batch)
         if sum(one.num_rows for one in waiting) < _ROWS_AT_ONCE:
             continue
         table = pa.Table.from_batches(waiting).combine_chunks()
-        person = table.column("person").to_pylist()
-        last = person.index(person[-1])  # those of the last person may go on in the next batch
+        ids = table.column(by).to_pylist()
+        last = ids.index(ids[-1])  # those of the last one may go on in the next batch
         if last:
             yield table.slice(0, last)
         waiting = table.slice(last).combine_chunks().to_batches()
@@ -101,17 +111,12 @@ def _of_table(tickets: Tickets, number: int, name: str, together: pa.Table) -> p
     """The tickets of one table, as `Tickets.write` made them."""
     mine = together.filter(pa.array(together.column("table").to_numpy() == number)).combine_chunks()
     fields = tickets.schema(name)
-    codes = unpack(_array(mine, "codes"), len(tickets.layout.tables[name].measured))
+    codes = unpack(one_array(mine, "codes"), len(tickets.layout.tables[name].measured))
     columns = {
-        column: _array(mine, column) for column in ("person", "parent", "key", "order") if column in fields.names
+        column: one_array(mine, column) for column in ("person", "parent", "key", "turn") if column in fields.names
     }
     columns |= {f"code {place}": pa.array(codes[:, place]) for place in range(codes.shape[1])}
     return pa.table([columns[field.name].cast(field.type) for field in fields], schema=fields)
-
-
-def _array(table: pa.Table, name: str) -> pa.Array:
-    found = table.column(name)
-    return pa.concat_arrays(found.chunks) if found.num_chunks else pa.array([], found.type)
 
 
 def pack(codes: Mapping[str, CodeArray], rows: int) -> pa.BinaryArray:

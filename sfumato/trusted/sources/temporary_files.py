@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from sfumato.trusted.keyed_numbers import BINS
 
-IN_MEMORY = 1 << 22  # bytes of a bin; what is more goes to disk
+IN_MEMORY = 1 << 28  # bytes of a file; what is more goes to disk
 
 
-def temporary_file(open_: ExitStack, bins: int = 1) -> IO[bytes]:
-    """A file that is closed with the stack, for what some bins hold together."""
-    return open_.enter_context(tempfile.SpooledTemporaryFile(bins * IN_MEMORY))
+def temporary_file(open_: ExitStack) -> IO[bytes]:
+    """A file that is closed with the stack."""
+    return open_.enter_context(tempfile.SpooledTemporaryFile(IN_MEMORY))
 
 
 def read_batches(file: IO[bytes], places: list[int] | None = None) -> Iterator[pa.RecordBatch]:
@@ -28,22 +28,31 @@ def read_batches(file: IO[bytes], places: list[int] | None = None) -> Iterator[p
         yield from reader
 
 
-def read_whole(file: IO[bytes], schema: pa.Schema) -> pa.Table:
-    """All batches of a file, which must fit into memory."""
-    return pa.Table.from_batches(read_batches(file), schema).combine_chunks()
+class BinnedFile:
+    """Records by bins of ids, in one file: how many files are open does not depend on the number of bins."""
 
-
-class BinnedFiles:
-    """A file for each bin of ids. They can be read once `writing` has ended."""
-
-    def __init__(self, open_: ExitStack, writing: ExitStack, schema: pa.Schema) -> None:
-        self.files = [temporary_file(open_) for _ in range(BINS)]
-        self._writers = [writing.enter_context(pyarrow.ipc.new_stream(file, schema)) for file in self.files]
+    def __init__(self, open_: ExitStack, schema: pa.Schema) -> None:
+        self.schema, self._file = schema, temporary_file(open_)
+        self._parts: list[list[tuple[int, int]]] = [[] for _ in range(BINS)]  # where each begins, and its length
 
     def add(self, records: pa.RecordBatch, bins: NDArray[np.uint8]) -> None:
         """Put each record into its bin."""
         order = np.argsort(bins, kind="stable")
         ends = np.searchsorted(bins[order], np.arange(BINS), side="right")
-        for writer, (start, end) in zip(self._writers, pairwise((0, *ends)), strict=True):
+        for parts, (start, end) in zip(self._parts, pairwise((0, *ends)), strict=True):
             if end > start:
-                writer.write_batch(records.take(pa.array(order[start:end])))
+                written = records.take(pa.array(order[start:end])).serialize()
+                parts.append((self._file.tell(), self._file.write(written)))
+
+    def read(self, number: int) -> pa.Table:
+        """The records of a bin, which must fit into memory."""
+        batches = []
+        for start, size in self._parts[number]:
+            self._file.seek(start)
+            batches.append(pyarrow.ipc.read_record_batch(pa.py_buffer(self._file.read(size)), self.schema))
+        self._file.seek(0, 2)
+        return pa.Table.from_batches(batches, self.schema).combine_chunks()
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        """The records of every bin, one bin after another."""
+        return map(self.read, range(BINS))
