@@ -74,7 +74,7 @@ _RECORDS = (
     "an error for values that are not allowed",
 )
 _PERSONS = ("all records of a person count", "a person priced as one record")
-_FAMILIES = ("every row of a person weighs in full", "a key of two persons leads to one of them")
+FAMILY_FAULTS = ("every row of a person weighs in full", "a key of two persons leads to one of them")
 
 
 def _attack_persons(setting: Setting[Any], effort: Effort, rng: np.random.Generator, _: Progress) -> Findings:
@@ -129,7 +129,7 @@ def attacks_for(setting: Setting[Any]) -> tuple[Attack, ...]:
     first, persons, *rest = ATTACKS
     if isinstance(setting.schema, FamilySchema):
         shared = setting.schema.has_shared_keys
-        return (Attack(persons.name, first.run, (*first.faults, *_FAMILIES[: 1 + shared])), *rest)
+        return (Attack(persons.name, first.run, (*first.faults, *FAMILY_FAULTS[: 1 + shared])), *rest)
     if not setting.by_person:
         return ATTACKS
     return (Attack(persons.name, first.run, (*first.faults, *persons.faults)), *rest)
@@ -152,7 +152,7 @@ def audit(
     Arguments
         schema      the public knowledge of a table or a family, or the path of its YAML file; no data is needed
         epsilon, delta, adjacency, mechanism   as in `sfumato.release`
-        quick       fewer records, answers and releases: two minutes at most on two cores, instead of ten
+        quick       fewer records, answers and releases: two minutes on two cores (a family three), instead of ten
         faults      the names of the faults to inject, by default all that there are for such a schema
         seed        of the invented tables and coins, for tests; the noise is fresh in any case
         progress    called with a few words when a stage begins

@@ -41,7 +41,7 @@ def _choices(
     setting: Setting[Rows], count: int, rng: np.random.Generator
 ) -> tuple[Sequence[Rows], Sequence[Rows | None]]:
     """For each canary what is there if its coin is 1, and if it is 0: nothing, another record, or another label."""
-    candidates = setting.candidates(count, rng)
+    candidates = setting.canaries(count, rng)
     rows = candidates.rows
     match setting.adjacency:
         case Adjacency.ADD_REMOVE:

@@ -13,8 +13,8 @@ import numpy as np
 
 from sfumato.auditing.candidates import Pair, Rows
 from sfumato.auditing.findings import Finding, NotRun
-from sfumato.auditing.gdp import Echo, Excerpt, answers, most_provable, mu_lower_bound, weights_of
-from sfumato.auditing.neighbours import spent, worst_pairs
+from sfumato.auditing.gdp import answers, echo, most_provable, mu_lower_bound, weights_of
+from sfumato.auditing.neighbours import spent_alone, worst_pairs
 from sfumato.auditing.setting import Question, Setting
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.curator import Curator
@@ -88,7 +88,7 @@ def attack_noise(
     if most_provable(draws, confidence) < _ROOM * group_size(setting.claim) * setting.claim:
         return NotRun(ALL, f"mu {setting.claim:.3g} is more than {draws:,} answers could disprove")
     questions, (pair, *pairs) = pairs_to_try(setting, count, rng)
-    moves = [spent(setting, [one], setting.crowd, each) for one, each in zip(questions, pairs, strict=True)]
+    moves = spent_alone(setting, questions, setting.crowd, pairs)
     sharpest = int(np.argmax([move / one.item.mu for move, one in zip(moves, questions, strict=True)]))
     whole = draw_answers(setting, questions, pair, draws)
     alone = draw_answers(setting, [questions[sharpest]], pairs[sharpest], draws)
@@ -119,7 +119,7 @@ def _scores(
         for place, (question, apart) in enumerate(zip(questions, differences, strict=True)):
             moved = max(1, np.count_nonzero(apart))
             largest = np.argsort(-np.abs(apart), kind="stable")[: min(moved, _MOST_PLACES)]
-            excerpt = Excerpt(question.item.statistic, tuple(largest.tolist()))
-            measurement = curator.measure(Echo(excerpt, draws), question.item.mu)
+            said = echo(question.item.statistic, tuple(largest.tolist()), draws)
+            measurement = curator.measure(said, question.item.mu)
             scores[:, place] = answers(measurement) @ apart[largest]
     return scores

@@ -66,6 +66,18 @@ def invent_person(family: FamilySchema, rng: np.random.Generator, *, untidy: boo
     return {name: _disturbed(table, family, name, rng) for name, table in person.items()} if untidy else person
 
 
+def plain_person(family: FamilySchema, rng: np.random.Generator) -> Tables:
+    """Random rows, in each table one and the same with as many rows below, so that no lot decides which is which."""
+    chosen = {name: invent_rows(family.schema_of(name), 1, rng) for name in family.tables}
+    sizes = {}
+    for name in family.tables:
+        least, most = family.rows_of(name)
+        sizes[name] = int(rng.integers(least, min(most, max(least, _FEW)) + 1))
+    return build_person(
+        family, lambda name, count: chosen[name].take(pa.array([0] * count, pa.int64())), lambda name, _: sizes[name]
+    )
+
+
 def person_with_keys(family: FamilySchema, table: str, keys: Sequence[int]) -> Tables:
     """A person like the one in the middle whose rows of a table have keys that others have."""
     rows = {name: middle_row(family.schema_of(name)) for name in family.tables}

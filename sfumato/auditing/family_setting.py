@@ -16,6 +16,7 @@ from sfumato.auditing.family_invention import (
     invent_person,
     middle_person,
     person_with_keys,
+    plain_person,
     put_together,
 )
 from sfumato.auditing.gdp import weights_of
@@ -88,9 +89,14 @@ class FamilySetting(Setting[Tables]):
         ]
         random = [invent_person(self.schema, rng, untidy=True) for _ in range(count // 2)]
         people = [*sharing, *corners, *random]
-        ends = len(sharing) + len(corners) // 2
-        tried = (0, *range(1, len(sharing)), len(sharing), len(sharing) + 1, ends - 1, ends, len(people) - 1)
-        return Candidates(people, np.zeros(len(people), dtype=np.int64), tuple(dict.fromkeys(tried)))
+        few, many = len(sharing), len(sharing) + len(corners) // 2
+        tried = (*range(len(sharing)), few, many, len(people) - 1)
+        return Candidates(people, np.zeros(len(people), dtype=np.int64), tried)
+
+    def canaries(self, count: int, rng: np.random.Generator) -> Candidates[Tables]:
+        """See `Setting`. What such persons add does not depend on the key of a release."""
+        people = [plain_person(self.schema, rng) for _ in range(count)]
+        return Candidates(people, np.zeros(count, dtype=np.int64), ())
 
     def _most_shared(self, name: str) -> int:
         return min(ROWS, self.schema.rows_of(name)[1])
@@ -111,12 +117,15 @@ class FamilySetting(Setting[Tables]):
         tickets = Tickets(layout, KEY)
         found: dict[str, pa.Table] = {}
         for name, rows in tables.items():
-            written = tickets.write(name, rows.select(layout.tables[name].reads).to_batches()[0], keep_all=True)
+            batches = rows.select(layout.tables[name].reads).combine_chunks().to_batches()
+            written = pa.Table.from_batches(
+                [tickets.write(name, batch, keep_all=True) for batch in batches], tickets.schema(name)
+            )
             if not tickets.names_person(name):
                 (person,) = persons(pa.array([_NEW_PERSON])).to_pylist()
-                everybody = pa.array([person] * len(rows), pa.large_binary())
+                everybody = pa.array([person] * len(written), pa.large_binary())
                 written = written.set_column(0, written.schema.field(0), everybody)
-            found[name] = pa.Table.from_batches([written])
+            found[name] = written
         return assemble(layout, tickets, found)
 
     def describe(self, release: FamilyRelease, probes: Sequence[Tables | None], seed: int) -> FloatArray:  # noqa: ARG002

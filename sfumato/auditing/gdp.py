@@ -5,7 +5,7 @@ them apart. Its false alarms and hits bound mu from below with stated confidence
 because a bound on epsilon is so loose that a third of the noise may be missing unseen.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.statistics import Block, Statistic
+from sfumato.trusted.statistics import Block, PersonLevel, Statistic
 
 _DRAWS_PER_COORDINATE = 100  # with fewer, a covariance would be noise
 _RIDGE = 1e-9
@@ -109,6 +109,13 @@ class Excerpt:
         raise NotImplementedError("an audit's statistic is never written into a bundle")
 
 
+def echo(statistic: Statistic, places: tuple[int, ...], times: int) -> Statistic:
+    """Some coordinates of a statistic, many times over; of persons, what one of their records adds is said so often."""
+    if isinstance(statistic, PersonLevel):
+        return replace(statistic, statistic=echo(statistic.statistic, places, times))
+    return Echo(Excerpt(statistic, places), times)
+
+
 def weights_of(statistic: Statistic) -> FloatArray:
     """The weight of each coordinate: its noise is sigma over this."""
     blocks = statistic.blocks
@@ -117,10 +124,12 @@ def weights_of(statistic: Statistic) -> FloatArray:
 
 def answers(measurement: Measurement) -> FloatArray:
     """The separate answers of an echo, times x length of its part, each coordinate in units of its noise."""
-    echo = measurement.statistic
-    if not isinstance(echo, Echo):
+    said = measurement.statistic
+    if isinstance(said, PersonLevel):
+        said = said.statistic
+    if not isinstance(said, Echo):
         raise TypeError("only an echo holds several answers")
-    separate: FloatArray = measurement.values.reshape(-1, echo.times).T * weights_of(echo.part) / measurement.sigma
+    separate: FloatArray = measurement.values.reshape(-1, said.times).T * weights_of(said.part) / measurement.sigma
     return separate
 
 

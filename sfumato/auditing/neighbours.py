@@ -24,16 +24,39 @@ from sfumato.trusted.schema import FamilySchema, Schema
 
 def spent(setting: Setting[Rows], questions: Sequence[Question], base: Rows, pair: Pair[Rows]) -> float:
     """The exact mu between two tables; infinite if one of them stops a release with an error and the other does not."""
-    squares = 0.0
+    return math.hypot(*_spent_by_each(setting, questions, base, pair))
+
+
+def spent_alone(
+    setting: Setting[Rows], questions: Sequence[Question], base: Rows, pairs: Sequence[Pair[Rows]]
+) -> list[float]:
+    """The exact mu of each question by itself, between tables that differ by its own pair.
+
+    Tables are opened once for all questions that have the same pair.
+    """
+    alike: dict[tuple[int, int], list[int]] = {}
+    for place, pair in enumerate(pairs):
+        alike.setdefault((id(pair.here), id(pair.there)), []).append(place)
+    found = np.zeros(len(questions))
+    for places in alike.values():
+        found[places] = _spent_by_each(setting, [questions[place] for place in places], base, pairs[places[0]])
+    return found.tolist()
+
+
+def _spent_by_each(setting: Setting[Rows], questions: Sequence[Question], base: Rows, pair: Pair[Rows]) -> list[float]:
+    """The exact mu of each question between two tables."""
+    found = np.zeros(len(questions))
+    here, there = (setting.insert(base, [side]) for side in (pair.here, pair.there))
     for schema in {id(one.schema): one.schema for one in questions}.values():
-        items = [one.item for one in questions if one.schema is schema]
-        here, there = (setting.insert(base, [side]) for side in (pair.here, pair.there))
+        places = [place for place, one in enumerate(questions) if one.schema is schema]
+        items = [questions[place].item for place in places]
         try:
             with setting.open(schema, here, there) as sources:
-                squares += mu_between(items, *sources) ** 2
+                found[places] = [mu_between([item], *sources) for item in items]
         except SfumatoError:
-            return math.inf if _stops(setting, schema, items, here) != _stops(setting, schema, items, there) else 0.0
-    return math.sqrt(squares)
+            one_stops = _stops(setting, schema, items, here) != _stops(setting, schema, items, there)
+            found[places] = math.inf if one_stops else 0.0
+    return found.tolist()
 
 
 def _stops(setting: Setting[Rows], schema: Schema | FamilySchema, items: Sequence[Measurement], table: Rows) -> bool:
@@ -75,9 +98,11 @@ def attack_neighbours(setting: Setting[Rows], count: int, releases: int, rng: np
         corners = [setting.repeat(pair, beyond=True) for pair in candidates.corner_pairs(setting.adjacency)]
         tried = [found[0], *corners]
         whole += [spent(setting, questions, other, pair) for other in tables for pair in tried]
-        for question, pair in zip(questions, found[1:], strict=True):
-            claim = setting.records * question.item.mu
-            single.append((spent(setting, [question], base, pair), claim, question.item.statistic.title))
+        bounds = spent_alone(setting, questions, base, found[1:])
+        single += [
+            (bound, setting.records * one.item.mu, one.item.statistic.title)
+            for bound, one in zip(bounds, questions, strict=True)
+        ]
     who = "person" if setting.by_person else "record"
     detail = f"the worst {who} of {len(candidates.rows)} candidates, in {len(whole)} pairs of tables; computed"
     name = f"worst-case {who}s, one question"

@@ -123,6 +123,10 @@ class Setting(ABC, Generic[Rows]):
     def candidates(self, count: int, rng: np.random.Generator) -> Candidates[Rows]:
         """Records or persons to try as the worst one."""
 
+    def canaries(self, count: int, rng: np.random.Generator) -> Candidates[Rows]:
+        """Records or persons to put in by a coin: each adds what `contributions` says, whoever else is there."""
+        return self.candidates(count, rng)
+
     @abstractmethod
     def contributions(self, questions: Sequence[Question], rows: Sequence[Rows]) -> Iterator[FloatArray]:
         """What each of some changes adds to each answer, in units of its noise (changes x coordinates)."""

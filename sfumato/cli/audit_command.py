@@ -25,10 +25,12 @@ FAILED = 2
 
 @report_errors
 def audit(
-    schema: Annotated[Path, typer.Argument(help="the YAML file that describes the table", show_default=False)],
+    schema: Annotated[
+        Path, typer.Argument(help="the YAML file that describes a table or a family", show_default=False)
+    ],
     epsilon: Annotated[float, typer.Option(help="the privacy budget epsilon of the release", show_default=False)],
     delta: Annotated[float, typer.Option(help="additive failure probability delta")] = 1e-6,
-    adjacency: Annotated[Adjacency, typer.Option(help="what counts as one change of the table")] = Adjacency.ADD_REMOVE,
+    adjacency: Annotated[Adjacency, typer.Option(help="what counts as one change")] = Adjacency.ADD_REMOVE,
     mechanism: Annotated[str, typer.Option(help="auto, tables, mixture, subspace or slices")] = "auto",
     quick: Annotated[bool, typer.Option("--quick", help="in two minutes instead of ten")] = False,
     out: Annotated[Path | None, typer.Option(help="an HTML page to write")] = None,

@@ -9,9 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato
+from sfumato import demo
 from sfumato.auditing import audit as audit_module
 from sfumato.auditing import faults
-from sfumato.auditing.audit import ATTACKS, Effort, audit
+from sfumato.auditing.audit import ATTACKS, FAMILY_FAULTS, Effort, audit
 from sfumato.auditing.canaries import attack_canaries
 from sfumato.auditing.door import attack_noise
 from sfumato.auditing.faults import FAULTS
@@ -138,7 +139,8 @@ def test_a_fault_is_taken_out_again(name):
     """Also where an error ends the trial."""
     owners = (
         faults.SecureNoise, faults.Curator, faults.PrivacyFilter, faults.Budget, faults.Reservation,
-        faults.NumericCodec, faults.CategoricalCodec, faults.batches, faults.contribution_bounding,
+        faults.NumericCodec, faults.CategoricalCodec, faults.batches, faults.contribution_bounding, faults.assembly,
+        faults.family_source,
     )  # fmt: skip
     before = [dict(vars(owner)) for owner in owners]
     with FAULTS[name].inject():
@@ -150,7 +152,7 @@ def test_a_fault_is_taken_out_again(name):
 
 
 def test_every_fault_belongs_to_one_attack():
-    named = [fault for attack in ATTACKS for fault in attack.faults]
+    named = [*(fault for attack in ATTACKS for fault in attack.faults), *FAMILY_FAULTS]
     assert sorted(named) == sorted(FAULTS)
     assert len(named) >= 10
     assert {fault.place for fault in FAULTS.values()} == {"noise", "sensitivity", "accounting", "people", "encoding"}
@@ -181,6 +183,8 @@ def test_the_command_refuses_bad_terms(tmp_path):
 
 
 LONG = {
+    "family": (demo.FAMILY_SCHEMA, {}),
+    "family, replace": (demo.FAMILY_SCHEMA, {"adjacency": "replace"}),
     "tables": (sfumato.Schema.from_yaml(MIXED), {}),
     "tables, label": (sfumato.Schema.from_yaml(MIXED), {"adjacency": "label"}),
     "tables, replace, epsilon 3": (TINY, {"adjacency": "replace", "epsilon": 3.0}),

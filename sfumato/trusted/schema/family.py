@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
@@ -332,6 +333,26 @@ class FamilySchema(Part):
     def unit(self) -> Unit:
         """Whom the promise protects: a person, with all rows of all tables; see `PersonLevel`."""
         return Unit(column=self.tables[self.root].key or "", records=1)
+
+    @classmethod
+    def load(cls, path: str | Path | Mapping[str, Any]) -> "FamilySchema":
+        """The schema of a YAML file, or of its content as a dictionary. Raises `SchemaError`."""
+        from sfumato.trusted.schema.file import read_schema
+
+        return cls._of_family(read_schema(path))
+
+    @classmethod
+    def from_yaml(cls, text: str, where: str = "schema") -> "FamilySchema":
+        """The schema of a YAML text; `where` names it in errors. Raises `SchemaError`."""
+        from sfumato.trusted.schema.file import parse_schema
+
+        return cls._of_family(parse_schema(text, where))
+
+    @staticmethod
+    def _of_family(found: object) -> "FamilySchema":
+        if isinstance(found, FamilySchema):
+            return found
+        raise SchemaError("the schema is of a single table, and one of a family of tables is asked for here")
 
     @classmethod
     def from_dict(cls, content: object, where: str = "schema", line_of: LineOf = lambda _: None) -> Self:
