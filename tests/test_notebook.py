@@ -26,7 +26,8 @@ from tests.mechanisms.every import every_case
 from tests.test_examples import SCHEMA as STAYS
 from tests.test_examples import stays
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "ten_minutes.ipynb"
+EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLE, HISTORIES = EXAMPLES / "ten_minutes.ipynb", EXAMPLES / "patients_with_histories.ipynb"
 LONGEST = 400
 EVIL = "<script>alert('x')</script>\x1b[31m" + "&" * 200
 HOSTILE = {
@@ -327,10 +328,11 @@ def run_cells(path: Path) -> dict[str, list[str]]:
 
 
 class TestExample:
-    """The notebook of ten minutes."""
+    """The notebooks of ten minutes, and of patients with histories."""
 
-    def test_it_is_kept_without_outputs(self):
-        content = json.loads(EXAMPLE.read_text(encoding="utf-8"))
+    @pytest.mark.parametrize("path", [EXAMPLE, HISTORIES], ids=lambda path: path.stem)
+    def test_it_is_kept_without_outputs(self, path):
+        content = json.loads(path.read_text(encoding="utf-8"))
         assert content["nbformat"] == 4
         for cell in content["cells"]:
             assert cell["cell_type"] == "markdown" or (cell["outputs"], cell["execution_count"]) == ([], None)
@@ -347,6 +349,17 @@ class TestExample:
         assert "what an attacker gains" in pages.lower()  # the plan
         assert "readmitted" in pages
         assert "limit" in told.splitlines()[-1]
+
+    def test_histories_run_from_top_to_bottom(self, capsys):
+        shown = run_cells(HISTORIES)
+        assert len(shown) > 8
+        assert all(len(words) < 4_000 for words, _ in shown.values())
+        assert "with all of their rows in all tables" in capsys.readouterr().out
+        checks = next(words for words, _ in shown.values() if "before birth" in words)
+        assert "'before birth': 0, 'men in maternity': 0" in checks
+        pages = " ".join(html or "" for _, html in shown.values())
+        assert "computed from private records, with no noise" in pages
+        assert "stays: row before" in pages
 
 
 def test_the_guide_says_what_works(tmp_path):

@@ -26,6 +26,7 @@ _OPEN_BY_RECORD = "Somebody with several records: each record is protected, all 
 _OPEN_BY_FAMILY = (
     "Somebody under several keys: each is protected, all of them together less so.",
     "Whoever is named in rows of others, such as a doctor: they are protected as a part of those rows alone.",
+    "Rows that lead to several persons, by a key that these share. The schema says that there are none.",
 )
 _OPEN_BY_PERSON = "Somebody under several ids: each id is protected, all of them together less so."
 _ALWAYS_OPEN = (
