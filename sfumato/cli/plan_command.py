@@ -13,6 +13,7 @@ from sfumato.trusted.adjacency import Adjacency
 
 if TYPE_CHECKING:
     from sfumato.artefact.verdict import Quality
+    from sfumato.planning.families import PlannedFamily
     from sfumato.planning.plan import Plan
 
 _MOST_COLUMNS = 12
@@ -26,8 +27,13 @@ _ERRORS = {
 
 @report_errors
 def plan(
-    schema: Annotated[Path, typer.Argument(help="the YAML file that describes the table", show_default=False)],
-    rows: Annotated[int, typer.Option(help="your public estimate of the number of records", show_default=False)],
+    schema: Annotated[
+        Path, typer.Argument(help="the YAML file that describes a table or a family", show_default=False)
+    ],
+    rows: Annotated[
+        int,
+        typer.Option(help="your public estimate of the number of records; of a family, of persons", show_default=False),
+    ],
     epsilon: Annotated[float | None, typer.Option(help="total privacy budget epsilon", show_default=False)] = None,
     delta: Annotated[float, typer.Option(help="additive failure probability delta")] = 1e-6,
     mechanism: Annotated[str, typer.Option(help="auto, tables, mixture, subspace or slices")] = "auto",
@@ -64,6 +70,8 @@ def plan(
     from contextlib import nullcontext
 
     from sfumato.archive.whole_files import whole_file
+    from sfumato.errors import RequestError
+    from sfumato.planning.families import PlannedFamily
     from sfumato.planning.plan import plan as make_plan
     from sfumato.reports.plan_page import plan_page
 
@@ -84,9 +92,14 @@ def plan(
                 progress=progress,
             )
         if file:
+            if isinstance(made, PlannedFamily):
+                raise RequestError("there is no page for the plan of a family; leave out --out, or use --json")
             file.write(plan_page(made).encode())
     if as_json:
         typer.echo(json.dumps(made.to_dict(), indent=1))
+        return
+    if isinstance(made, PlannedFamily):
+        _print_family(made, risk)
         return
     _print_plan(made, risk)
     if out:
@@ -115,7 +128,29 @@ def _print_plan(made: "Plan", risk: bool) -> None:
         say(note)
 
 
-def _print_risk(made: "Plan") -> None:
+def _print_family(made: "PlannedFamily", risk: bool) -> None:
+    say(made.statement)
+    for words in made.warnings:
+        say(f"warning: {words}", "bold yellow")
+    if risk:
+        _print_risk(made)
+    say("")
+    for question in made.questions:
+        say(f"  {question.share:6.1%} of the budget  {question.words}{' (typical)' if question.typical else ''}")
+    table = Table(title="smallest group of persons that survives, by what is measured", title_justify="left")
+    for name in ("epsilon", *made.groups, "attacker"):
+        table.add_column(name, justify="right")
+    for point in made.curve:
+        mark = "bold" if point.epsilon == made.epsilon else ""
+        groups = (f"{point.groups[view]:,.0f}" for view in made.groups)
+        table.add_row(f"{point.epsilon:g}", *groups, f"{point.advantage:.2g}", style=mark)
+    _show(table)
+    if not risk:
+        say(f"\nRisk: {made.risk_sentence} More with --risk.")
+    say("Every figure follows from the schema and the budget; no private table was read. Errors are not forecast.")
+
+
+def _print_risk(made: "Plan | PlannedFamily") -> None:
     say("\nWhat an attacker gains, at most:", "bold")
     for line in made.risk_words:
         say(f"  {line}")

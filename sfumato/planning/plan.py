@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 from markupsafe import Markup
 
@@ -13,6 +13,7 @@ from sfumato.artefact.warnings import warn_of
 from sfumato.errors import RequestError
 from sfumato.planning.columns import ColumnNoise, list_columns
 from sfumato.planning.curve import EPSILONS, Point, draw_curve, forecast
+from sfumato.planning.families import PlannedFamily, plan_of_family
 from sfumato.planning.inverse import Targets, choose_epsilon
 from sfumato.planning.notes import note_of_choice, notes_of
 from sfumato.planning.questions import Question, list_questions
@@ -21,8 +22,9 @@ from sfumato.planning.risk_words import FALSE_ALARMS, GUESSES, explain_risk, sum
 from sfumato.planning.simulation import Simulation, simulate
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import DEFAULT_DELTA
-from sfumato.trusted.schema import Schema
+from sfumato.trusted.schema import FamilySchema, Schema
 from sfumato.trusted.schema.display import BOX
+from sfumato.trusted.schema.file import read_schema
 
 _NO_PROGRESS: Callable[[str], None] = lambda _: None  # noqa: E731 - a default that is shared
 
@@ -185,8 +187,35 @@ def quality_to_dict(quality: Quality) -> dict[str, Any]:
     return {**content, "intervals": {name: list(ends) for name, ends in quality.intervals.items()}}
 
 
+class Options(TypedDict, total=False):
+    """The arguments of `plan` beside schema and rows."""
+
+    epsilon: float | None
+    delta: float
+    mechanism: str
+    adjacency: Adjacency | str
+    like: Any
+    repetitions: int
+    target_gap: float | None
+    smallest_group: float | None
+    max_advantage: float | None
+    progress: Callable[[str], None]
+
+
+@overload
+def plan(schema: Schema, *, rows: int, **options: Unpack[Options]) -> Plan: ...
+
+
+@overload
+def plan(schema: FamilySchema, *, rows: int, **options: Unpack[Options]) -> PlannedFamily: ...
+
+
+@overload
+def plan(schema: Mapping[str, Any] | str | Path, *, rows: int, **options: Unpack[Options]) -> Plan | PlannedFamily: ...
+
+
 def plan(
-    schema: Schema | Mapping[str, Any] | str | Path,
+    schema: Schema | FamilySchema | Mapping[str, Any] | str | Path,
     *,
     rows: int,
     epsilon: float | None = None,
@@ -199,11 +228,13 @@ def plan(
     smallest_group: float | None = None,
     max_advantage: float | None = None,
     progress: Callable[[str], None] = _NO_PROGRESS,
-) -> Plan:
+) -> Plan | PlannedFamily:
     """Say what a release would be worth and cost, before it is made. No private table is read.
 
-    schema      the public description of the table, a dictionary of it, or the path of its YAML file
-    rows        your public estimate of the number of records; a count of the private rows would not be public
+    schema      the public description of the table, a dictionary of it, or the path of its YAML file; of a family of
+                tables, too, for which every question and its noise are told, and no forecast of errors
+    rows        your public estimate of the number of records, or of the persons of a family; a count of the private
+                rows would not be public
     epsilon, delta, mechanism, adjacency   as for `release`
     like        a bundle (.sfumato) of an earlier release or of a public proxy, or a public sample as a file or a frame:
                 forecasts then come from simulation through the mechanism itself. It counts as public
@@ -212,8 +243,8 @@ def plan(
                 prediction, or lets groups of this size survive; or the largest that gives an attacker no more advantage
     progress    called with a few words when a stage begins
 
-    Returns a `Plan`. Raises errors of `sfumato.errors` for input that no release would take, and `RequestError` where
-    no epsilon up to 10 reaches the target.
+    Returns a `Plan`, or a `PlannedFamily`. Raises errors of `sfumato.errors` for input that no release would take, and
+    `RequestError` where no epsilon up to 10 reaches the target.
 
     Example
         >>> schema = sfumato.Schema.from_yaml("{sfumato: 1, name: rain, columns: [{name: wet, type: boolean}]}")
@@ -221,12 +252,17 @@ def plan(
         True
     """
     targets = Targets(target_gap, smallest_group, max_advantage)
+    known = read_schema(schema)
+    if isinstance(known, FamilySchema):
+        if epsilon is None or targets.given or like is not None or mechanism != "auto":
+            raise RequestError("the plan of a family of tables takes epsilon, and neither targets, like nor mechanism")
+        return plan_of_family(known, rows, epsilon, delta, adjacency)
     if (epsilon is None) != targets.given:
         raise RequestError(
             "give either epsilon, or what to choose it by: target_gap, smallest_group or max_advantage"
             + (" (both are given)" if targets.given else "")
         )
-    request = check_request(schema, rows, 1.0 if epsilon is None else epsilon, delta, mechanism, str(adjacency))
+    request = check_request(known, rows, 1.0 if epsilon is None else epsilon, delta, mechanism, str(adjacency))
     if epsilon is None:
         progress("searching for an epsilon")
         request = request.at(choose_epsilon(request, targets))

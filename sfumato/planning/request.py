@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from sfumato.artefact.risk import Risk
@@ -77,7 +76,7 @@ def _invented() -> list[str]:
 
 
 def check_request(
-    schema: Schema | Mapping[str, Any] | str | Path,
+    schema: Schema,
     rows: int,
     epsilon: float,
     delta: float,
@@ -85,10 +84,9 @@ def check_request(
     adjacency: str,
 ) -> Request:
     """Refuse what cannot be planned: each error says the value, the rule and the cure."""
-    known = schema if isinstance(schema, Schema) else Schema.load(schema)
-    chosen = choose_mechanism(mechanism, layout_of(known).measured)
-    terms = check_terms(known, epsilon, delta, adjacency, None, None, None, delta_of_lists(known, delta))
-    return Request(known, check_rows(rows), terms.budget, chosen, terms.adjacency)
+    chosen = choose_mechanism(mechanism, layout_of(schema).measured)
+    terms = check_terms(schema, epsilon, delta, adjacency, None, None, None, delta_of_lists(schema, delta))
+    return Request(schema, check_rows(rows), terms.budget, chosen, terms.adjacency)
 
 
 def check_rows(rows: int) -> int:

@@ -63,7 +63,7 @@ class Stage:
 def stages_of(plan: Any) -> list[Stage]:
     """The questions of a mechanism's plan in order; a plan of an unknown kind raises `RequestError`."""
     if isinstance(plan, CountsPlan):
-        return [*_counts(plan), *_after_counts(plan)]
+        return [*counting_stages(plan), *_after_counts(plan)]
     if isinstance(plan, MixturePlan):
         return [*_mixture(plan)]
     if isinstance(plan, SubspacePlan):
@@ -74,7 +74,7 @@ def stages_of(plan: Any) -> list[Stage]:
     )
 
 
-def _counts(plan: CountsPlan) -> Iterator[Stage]:
+def counting_stages(plan: CountsPlan) -> Iterator[Stage]:
     """Counts of the target, where long columns have their mass, single columns, pairs."""
     grids: dict[str, CellMap] = dict(plan.grids)
     if plan.target is not None and plan.mu_target is not None:

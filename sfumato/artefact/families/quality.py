@@ -13,15 +13,20 @@ if TYPE_CHECKING:
 
 def smallest_family_group(release: "FamilyRelease") -> float | None:
     """The number of persons below which a count of them may be wrong by half; None where nothing was counted."""
-    for item in release.measurements:
-        asked = item.statistic
-        if isinstance(asked, PersonLevel) and asked.view == PERSONS and _counts_columns(asked.statistic):
-            return HALF_WRONG * per_person(item).sigma
-    return None
+    counting = [
+        item
+        for item in release.measurements
+        if isinstance(item.statistic, PersonLevel) and item.statistic.view == PERSONS and _columns_of(item.statistic)
+    ]
+    if not counting:
+        return None
+    widest = max(counting, key=lambda item: len(_columns_of(item.statistic)))  # others look where the mass lies
+    return HALF_WRONG * per_person(widest).sigma
 
 
-def _counts_columns(statistic: Statistic) -> bool:
-    """Whether it counts single columns."""
-    return isinstance(statistic, Cells) and any(
-        len(table) == 1 and table[0] not in statistic.of for table in statistic.tables
-    )
+def _columns_of(asked: Statistic) -> set[str]:
+    """The columns that it counts by themselves."""
+    inner = asked.statistic if isinstance(asked, PersonLevel) else asked
+    if not isinstance(inner, Cells):
+        return set()
+    return {table[0] for table in inner.tables if len(table) == 1 and table[0] not in inner.of}
