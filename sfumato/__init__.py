@@ -12,6 +12,7 @@ from sfumato._version import __version__
 if TYPE_CHECKING:
     from sfumato.api import release
     from sfumato.artefact.bundle import open_release as open  # noqa: A004 - sfumato.open, as json.load
+    from sfumato.artefact.families.release import FamilyRelease
     from sfumato.artefact.release import Release
     from sfumato.artefact.statement import PrivacyStatement
     from sfumato.artefact.verify import verify
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from sfumato.trusted.budget import Budget
     from sfumato.trusted.ledger import Ledger
     from sfumato.trusted.measurement import Measurement
-    from sfumato.trusted.schema import Schema
+    from sfumato.trusted.schema import FamilySchema, Schema
     from sfumato.trusted.sources.databases import Database
 
 _HOMES = {
@@ -34,6 +35,8 @@ _HOMES = {
     "AuditResult": "sfumato.auditing.result",
     "Budget": "sfumato.trusted.budget",
     "Database": "sfumato.trusted.sources.databases",
+    "FamilyRelease": "sfumato.artefact.families.release",
+    "FamilySchema": "sfumato.trusted.schema",
     "Ledger": "sfumato.trusted.ledger",
     "Measurement": "sfumato.trusted.measurement",
     "Plan": "sfumato.planning.plan",
@@ -56,6 +59,8 @@ __all__ = [
     "AuditResult",
     "Budget",
     "Database",
+    "FamilyRelease",
+    "FamilySchema",
     "Ledger",
     "Measurement",
     "Plan",

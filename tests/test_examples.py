@@ -10,10 +10,13 @@ import pytest
 import sfumato
 from sfumato.artefact.verify import verify
 from sfumato.evaluation.evaluate import evaluate
+from tests.families.hospital import schema, tables
 
 MODULES = {
     "sfumato.api": 1,
     "sfumato.artefact.bundle": 1,
+    "sfumato.artefact.families.answers": 5,
+    "sfumato.artefact.families.release": 8,
     "sfumato.artefact.quality": 1,
     "sfumato.artefact.release": 15,
     "sfumato.artefact.verdict": 1,
@@ -56,7 +59,11 @@ def names() -> dict[str, object]:
         for mechanism in ("tables", "mixture")
     )
     private, held_out = stays(500), stays(300)
-    return {name: value for name, value in locals().items() if name != "names"}
+    family = sfumato.release(tables(600), schema(), epsilon=4.0, ledger=None, types="declared")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.artefact.families.release._ANSWERING", 1 << 12)
+        assert family.answering  # kept from here on
+    return {name: value for name, value in locals().items() if name not in ("names", "patch")}
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -61,9 +61,9 @@ def test_exported_names():
     for name in sfumato.__all__:
         assert getattr(sfumato, name) is not None
     assert set(sfumato.__all__) == {
-        "Adjacency", "AuditResult", "Budget", "Database", "Ledger", "Measurement", "Plan", "PrivacyStatement",
-        "ProgressBar", "Release", "Schema", "SfumatoError", "__version__", "audit", "evaluate", "open", "plan",
-        "release", "report", "verify",
+        "Adjacency", "AuditResult", "Budget", "Database", "FamilyRelease", "FamilySchema", "Ledger", "Measurement",
+        "Plan", "PrivacyStatement", "ProgressBar", "Release", "Schema", "SfumatoError", "__version__", "audit",
+        "evaluate", "open", "plan", "release", "report", "verify",
     }  # fmt: skip
     with pytest.raises(AttributeError, match="no attribute 'clustmix'"):
         _ = sfumato.clustmix

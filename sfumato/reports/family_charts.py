@@ -76,10 +76,9 @@ def _written(codes: NumericCodec, number: float) -> str:
     return write(round(number) if codes.whole and codes.unit is None else number)
 
 
-def following_chart(before: IntArray, after: IntArray, labels: Sequence[str]) -> Markup:
-    """A square for every two values: of the rows with one before, the share with the other now."""
+def following_chart(counts: IntArray, labels: Sequence[str]) -> Markup:
+    """A square for every two values (before x now): of the rows with one before, the share with the other now."""
     size = len(labels)
-    counts = np.bincount(before * size + after, minlength=size * size).reshape(size, size)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     cell = max(30.0, min(44.0, 300 / size))
     edge = 16 + _LETTER * min(_LETTERS, max(map(len, labels)))

@@ -9,7 +9,7 @@ from sfumato.artefact.families.release import FamilyRelease
 from sfumato.charts import svg
 from sfumato.evaluation.column_charts import REAL, SYNTHETIC
 from sfumato.evaluation.families.evaluation import NOTICE, RULES, FamilyEvaluation, TableComparison
-from sfumato.reports.family_charts import numbers_chart
+from sfumato.reports.family_charts import following_chart, numbers_chart
 from sfumato.reports.pages import page_style, page_template
 
 _WORST = 12
@@ -40,6 +40,10 @@ def _table(name: str, table: TableComparison) -> dict[str, Any]:
             (column, near.share, table.floor.columns[column].share, misread[column]) for column, near in columns
         ],
         "numbers": _numbers(table),
+        "following": {
+            column: [(which, following_chart(counts, one.labels)) for which, counts in one.counts.items()]
+            for column, one in table.following.items()
+        },
         "means": _means(table),
         "worst": {} if table.linked is None else _worst(table),
     }

@@ -120,7 +120,8 @@ class _Chart(NamedTuple):
 def _table(release: FamilyRelease, name: str) -> dict[str, Any]:
     """What a page shows of one table."""
     schema, own = release.schema.schema_of(name), release.schema.tables[name]
-    names = list(schema.by_name)[:_MOST_COLUMNS]
+    drawn = len(release.answering[name]) > 0  # a release that knows of nobody draws hardly any rows
+    names = list(schema.by_name)[:_MOST_COLUMNS] if drawn else []
     charts = [_Chart(one, about_column(schema[one]), _chart(release, name, one), one == own.target) for one in names]
     rows = "" if own.parent is None else numbers_chart({"synthetic": _numbers(release, name)}, {"synthetic": svg.BAR})
     order = release.layout.tables[name].ordered_by
@@ -154,7 +155,7 @@ def _numbers(release: FamilyRelease, table: str) -> FloatArray:
     parent, most = release.schema.tables[table].parent or "", release.schema.rows_of(table)[1]
     drawn = release.answering
     held = np.bincount(drawn[table].parent, minlength=len(drawn[parent]))
-    shares: FloatArray = np.bincount(held, minlength=most + 1) / len(held)
+    shares: FloatArray = np.bincount(held, minlength=most + 1) / max(len(held), 1)
     return shares
 
 
@@ -171,5 +172,6 @@ def _following(release: FamilyRelease, table: str) -> list[tuple[str, Markup]]:
             break
         labels = [*codes.texts, *(["missing"] if codes.nullable else [])]
         held = rows.codes[column].astype(np.int64)
-        found.append((column, following_chart(held[later - 1], held[later], labels)))
+        counts = np.bincount(held[later - 1] * codes.size + held[later], minlength=codes.size**2)
+        found.append((column, following_chart(counts.reshape(codes.size, codes.size), labels)))
     return found

@@ -30,6 +30,14 @@ def test_a_file_of_one_table_stays_what_it_was(tmp_path):
         Schema.load(FAMILY_SCHEMA)
 
 
+def test_a_key_that_may_be_shared_will_do_where_rows_name_their_person():
+    content = copy.deepcopy(CONTENT)
+    del content["tables"]["stays"]["unique_key"]
+    content["tables"]["diagnoses"]["person"] = "patient_id"
+    assert not FamilySchema.from_dict(content).has_shared_keys
+    assert schema().has_shared_keys
+
+
 def test_the_published_json_schema_is_up_to_date():
     published = Path(__file__).parents[2] / "docs" / "family_schema.json"
     assert json.loads(published.read_text(encoding="utf-8")) == FamilySchema.model_json_schema()
@@ -64,6 +72,7 @@ BAD = {
     "circle": (change("tables/patients/parent", "diagnoses"), "goes round in a circle"),
     "two roots": (change("tables/stays/parent"), "'patients' and 'stays' have no parent"),
     "no key below": (change("tables/stays/key"), "needs a key, the column that 'diagnoses' names its rows by"),
+    "a key that may be shared": (change("tables/stays/unique_key"), "write unique_key: true under stays"),
     "no key of persons": (change("tables/patients/key"), "the table of persons needs a key"),
     "no rows": (change("tables/stays/rows"), "rows: is required and not there; write .fewest, most."),
     "rows reversed": (change("tables/stays/rows", [5, 2]), "rows: write .fewest, most."),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 By = Literal["row", "person"]
 
 _BAND = 1.96  # standard deviations to either side of a 95 % interval
+_NO_VALUE = "no row has a value of column {!r} under this condition; ask for a wider one"
 _NO_ORDER = "the values of column {!r} have no order; use marginal"
 
 
@@ -97,7 +98,7 @@ class TableAnswers:
         `RequestError` for a column without a mean.
 
         Example
-            >>> answer = family["stays"].mean("nights", by="person")
+            >>> answer = family["stays"].mean("cost", by="person")
             >>> answer.low <= answer.mean <= answer.high
             True
         """
@@ -106,7 +107,7 @@ class TableAnswers:
         number = _numbers(column, codes, sampled.rows)
         known = ~np.isnan(number)
         if not known.any():
-            raise RequestError(f"no row has a value of column {column!r} under this condition; ask for a wider one")
+            raise RequestError(_NO_VALUE.format(column))
         weights = sampled.weights[known] / sampled.weights[known].sum()
         mean = float(weights @ number[known])
         chance = _chance(number[known] - mean, weights, sampled.rows.person[known])
@@ -141,15 +142,19 @@ class TableAnswers:
         """The value of a column at or below which this share lies. Raises `RequestError` where there is no order.
 
         Example
-            >>> family["stays"].quantile("nights", 0.5) >= 0
+            >>> family["stays"].quantile("cost", 0.5) >= 0
             True
         """
         codes = self._codes(column)
-        if not isinstance(codes, NumericCodec) or not isinstance(share, int | float) or not 0 <= share <= 1:
-            raise RequestError(_NO_ORDER.format(column) + ", or give a share from 0 to 1")
+        if not isinstance(codes, NumericCodec):
+            raise RequestError(_NO_ORDER.format(column))
+        if isinstance(share, bool) or not isinstance(share, int | float | np.floating) or not 0 <= share <= 1:
+            raise RequestError(f"the share of a quantile is {share!r}; give a number from 0 to 1")
         sampled, _ = self._sampled(by, None)
         number = numbers_of(codes, sampled.rows.values.column(column).combine_chunks())
         known = ~np.isnan(number)
+        if not known.any():
+            raise RequestError(_NO_VALUE.format(column))
         order = np.argsort(number[known])
         up_to = np.cumsum(sampled.weights[known][order])
         place = int(np.searchsorted(up_to, share * up_to[-1]).clip(max=len(order) - 1))
@@ -176,6 +181,8 @@ class TableAnswers:
             met = FamilyConditions.of(given, self.release.layout).met_by(drawn)
             share = float(met.mean())
             rows = rows.take(np.flatnonzero(met[rows.person]))
+        if not len(rows) and not given:
+            raise RequestError(f"no drawn person has a row of {self.table!r}; the release knows of hardly any")
         if not len(rows):
             raise RequestError("no drawn person meets these conditions; ask for wider ones, or draw a sample")
         held = np.bincount(rows.person)[rows.person]
@@ -333,12 +340,14 @@ def _shares(codes: Codes, values: pa.Array, weights: FloatArray) -> pa.Table:
     known = ~np.isnan(number)
     order = np.argsort(number[known])
     line = np.cumsum(weights[known][order]) / max(weights[known].sum(), 1e-300)
-    edges = np.unique(number[known][order][np.searchsorted(line, np.linspace(0, 1, 21)[1:-1]).clip(max=len(order) - 1)])
+    held = number[known][order]
+    cuts = np.searchsorted(line, np.linspace(0, 1, 21)[1:-1]).clip(max=len(order) - 1)
+    edges = np.unique(held[cuts]) if len(held) else held
     cell = np.searchsorted(edges, number[known], side="left")
-    shares = np.bincount(cell, weights=weights[known], minlength=len(edges) + 1)
+    shares = np.bincount(cell, weights=weights[known], minlength=len(edges) + 1).astype(np.float64)
     ends = [(number[known][cell == one].min(), number[known][cell == one].max()) for one in np.flatnonzero(shares > 0)]
     places = [_place_of(number, end) for pair in ends for end in pair]
-    first, last = values.take(pa.array(places[::2])), values.take(pa.array(places[1::2]))
+    first, last = (values.take(pa.array(places[one::2], pa.int64())) for one in (0, 1))
     table = pa.table({"first": first, "last": last, "probability": shares[shares > 0]})
     if codes.missing is None:
         return table

@@ -40,7 +40,7 @@ def _target_codes(release: "FamilyRelease", table: str) -> CategoricalCodec:
 def predict_target(release: "FamilyRelease", tables: Mapping[str, Any], table: str) -> FloatArray:
     """Class probabilities of each row of a table (rows x classes)."""
     codes, layout = _target_codes(release, table), release.layout
-    linked, rows = _linked(release, tables, table)
+    linked, places, rows = _linked(release, tables, table)
     target = f"{table}.{release.targets[table]}"
     found = np.repeat(_marginal(release, table, target, codes)[None], rows, axis=0)
     kept = linked[table]
@@ -50,15 +50,17 @@ def predict_target(release: "FamilyRelease", tables: Mapping[str, Any], table: s
         if view in layout.views and len(own):
             records = _records(release, layout.views[view], linked, table, own)
             told = _tell(release, layout.views[view], target, records)
-            found[kept.ticket[own]] = told[:, : codes.size]
+            found[places[kept.ticket[own]]] = told[:, : codes.size]
     return found
 
 
-def _linked(release: "FamilyRelease", tables: Mapping[str, Any], table: str) -> tuple[Linked, int]:
-    """The rows that are given, linked by their keys, and how many the asked table has."""
+def _linked(release: "FamilyRelease", tables: Mapping[str, Any], table: str) -> tuple[Linked, IntArray, int]:
+    """The rows that are given, linked by their keys; of the asked table the place of each ticket, and its rows."""
     layout = release.layout
+    if not isinstance(tables, Mapping):
+        raise RequestError(f"a {type(tables).__name__} was given; give a dictionary with the frame of each table")
     tickets = Tickets(layout, _KEY)
-    found, rows = {}, 0
+    found, rows, places = {}, 0, np.zeros(0, dtype=np.int64)
     for name in layout.tables:
         if name not in tables:
             if name in layout.family.path(table):
@@ -66,13 +68,15 @@ def _linked(release: "FamilyRelease", tables: Mapping[str, Any], table: str) -> 
             found[name] = tickets.schema(name).empty_table()
             continue
         records = _read(release, name, tables[name], table)
-        rows = records.num_rows if name == table else rows
-        written = tickets.write(name, records, keep_all=True)
+        written, here = tickets.write(name, records, keep_all=True), np.arange(records.num_rows)
+        if name == layout.family.root:  # a row without a key is nobody's
+            here = np.flatnonzero(written.column("person").is_valid().to_numpy(zero_copy_only=False))
+            written = written.take(pa.array(here))
+        rows, places = (records.num_rows, here) if name == table else (rows, places)
         if not tickets.names_person(name):
-            raise_from = layout.family.tables[name].parent or ""
-            written = _with_persons(written, found[raise_from])
+            written = _with_persons(written, found[layout.family.tables[name].parent or ""])
         found[name] = pa.Table.from_batches([written], tickets.schema(name))
-    return link_rows(layout, tickets, found), rows
+    return link_rows(layout, tickets, found), places, rows
 
 
 def _with_persons(rows: pa.RecordBatch, parents: pa.Table) -> pa.RecordBatch:

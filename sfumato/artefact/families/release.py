@@ -79,7 +79,7 @@ class FamilyRelease:
         """Answers about one table: counts, means, marginals. Raises `RequestError` for a table that is not there."""
         from sfumato.artefact.families.answers import TableAnswers
 
-        if table not in self.schema.tables:
+        if not isinstance(table, str) or table not in self.schema.tables:
             hint = did_you_mean(str(table), self.schema.tables)
             raise RequestError(f"there is no table {table!r}{hint}; there are {', '.join(self.schema.tables)}")
         return TableAnswers(self, table)

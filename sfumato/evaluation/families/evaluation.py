@@ -10,6 +10,7 @@ import pyarrow as pa
 from sfumato.artefact.families.release import FamilyRelease
 from sfumato.errors import RequestError
 from sfumato.evaluation.checking import ColumnCheck
+from sfumato.evaluation.families.following import Following, compare_following
 from sfumato.evaluation.families.learning import HistoryScore, learn_histories
 from sfumato.evaluation.families.measures import Cells, LinkedDistances, compare_linked, number_shares
 from sfumato.evaluation.families.reading import FamilyRows, LinkFacts, link_tables, read_private_family
@@ -55,6 +56,7 @@ class TableComparison:
     rows: Mapping[str, int]
     linked: tuple[LinkedDistances, LinkedDistances] | None = None
     numbers: Mapping[str, FloatArray] = field(default_factory=dict)
+    following: Mapping[str, Following] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,11 @@ class FamilyEvaluation:
 
     def __repr__(self) -> str:
         return f"<FamilyEvaluation of {self.dataset}: {self.headline}; {NOTICE}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.evaluation.notebook import notebook_view_of_family
+
+        return str(notebook_view_of_family(self))
 
     @property
     def findings(self) -> tuple[FamilyFinding, ...]:
@@ -95,6 +102,8 @@ class FamilyEvaluation:
         """The verdict in one sentence."""
         grades = [item.grade for item in self.findings]
         poor = [item.topic for item in self.findings if item.grade == "poor"]
+        if grades.count("good") == len(grades):
+            return f"all {len(grades)} topics are good"
         if not poor:
             return f"{grades.count('good')} of {len(grades)} topics are good, the others fair"
         return f"{len(poor)} of {len(grades)} topics are poor: {', '.join(poor[:4])}{' and more' * (len(poor) > 4)}"
@@ -135,6 +144,10 @@ def _plain_table(table: TableComparison) -> dict[str, Any]:
         near, floor = table.linked
         found["linked"] = {"synthetic": near.means(), "test": floor.means()}
         found["numbers_of_rows"] = {which: shares.tolist() for which, shares in table.numbers.items()}
+        found["following"] = {
+            column: {"values": list(one.labels), **{which: counts.tolist() for which, counts in one.counts.items()}}
+            for column, one in table.following.items()
+        }
         for kind in ("above_by_row", "above_by_person", "steps", "persons"):
             pairs = getattr(near, kind)
             found[kind] = [
@@ -205,12 +218,13 @@ def _compare_table(release: FamilyRelease, held: Mapping[str, FamilyRows], cells
     read = {which: reader.read_batches(_batches(rows.stored[name])) for which, rows in held.items()}
     near, floor = (fidelity(read["real"][0], read[which][0], schema) for which in ("synthetic", "test"))
     rows = {which: one.stored[name].num_rows for which, one in held.items()}
-    linked, numbers = None, {}
+    linked, numbers, following = None, {}, {}
     if name != release.schema.root:
         pair = tuple(compare_linked(held["real"], held[which], cells, name) for which in ("synthetic", "test"))
         linked = (pair[0], pair[1])
         numbers = {which: number_shares(one, name) for which, one in held.items()}
-    return TableComparison(near, floor, read["real"][1], rows, linked, numbers)
+        following = compare_following(held, name)
+    return TableComparison(near, floor, read["real"][1], rows, linked, numbers, following)
 
 
 def _batches(table: pa.Table) -> list[pa.RecordBatch]:
@@ -234,12 +248,14 @@ def _broken(release: FamilyRelease, rows: FamilyRows, name: str) -> dict[str, fl
     found = find_violating_rows(schema, stored[name].select(columns)) if schema.constraints else {}
     shares = {f"{name}: {rule}": _share(broken) for rule, broken in found.items()}
     between = between_schemas(release.schema).get(name)
-    if between is not None and release.layout.family.level(name) == 2:
-        linked = stored[name].take(pa.array(own.ticket)).select(columns)
-        table = {f"{name}.{column}": linked.column(column) for column in columns}
-        root = release.schema.root
-        above = stored[root].take(pa.array(rows.rows(root).ticket[own.parent]))
-        table |= {f"{root}.{column}": above.column(column) for column in release.schema.schema_of(root).by_name}
+    if between is not None:
+        table: dict[str, pa.ChunkedArray] = {}
+        for above in release.schema.path(name):
+            is_parent = above == release.schema.tables[name].parent
+            at = slice(None) if above == name else own.parent if is_parent else own.person
+            places = pa.array(rows.stored_rows(above)[at])
+            for column in release.schema.schema_of(above).by_name:
+                table[f"{above}.{column}"] = stored[above].column(column).take(places)
         shares |= {rule: _share(broken) for rule, broken in find_violating_rows(between, pa.table(table)).items()}
     return shares
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import DataError, RequestError
-from sfumato.trusted.arrays import CodeArray, FloatArray
+from sfumato.trusted.arrays import CodeArray, FloatArray, IntArray
 from sfumato.trusted.encoding import Codes, NumericCodec
 from sfumato.trusted.families import FamilyLayout, family_layout_of
 from sfumato.trusted.families.assembly import Linked, LinkedRows, link_rows
@@ -22,6 +22,7 @@ from sfumato.trusted.sources.family_opening import tables_of
 from sfumato.trusted.sources.family_source import join_owners
 
 _KEY = bytes(32)  # which rows of a crowd are compared is no secret here
+_PLACE = "place in the stored table"
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,15 @@ class LinkFacts:
 
 @dataclass(frozen=True, eq=False)
 class FamilyRows:
-    """Linked rows of all tables, as codes and as they are stored."""
+    """Linked rows of all tables, as codes and as they are stored.
+
+    origin   of each ticket: the place of its row in the stored table; one row may count for several persons
+    """
 
     layout: FamilyLayout
     linked: Linked
     stored: Mapping[str, pa.Table]
+    origin: Mapping[str, IntArray]
     facts: tuple[LinkFacts, ...] = ()
 
     @property
@@ -65,6 +70,10 @@ class FamilyRows:
     def rows(self, table: str) -> LinkedRows:
         """The rows of one table that count."""
         return self.linked[table]
+
+    def stored_rows(self, table: str) -> IntArray:
+        """The place in the stored table of each row that counts."""
+        return self.origin[table][self.linked[table].ticket]
 
     def numbers(self, table: str, column: str) -> FloatArray:
         """A column of these rows as numbers: of a list the place in it; NaN where it is missing."""
@@ -108,36 +117,48 @@ def _read(data: Any, family: FamilySchema, name: str) -> pa.Table:
 def link_tables(stored: Mapping[str, pa.Table], family: FamilySchema) -> FamilyRows:
     """Tables in memory, linked; and how many rows do not count, and why."""
     layout = family_layout_of(family)
-    linked = _link(layout, stored)
+    found = FamilyRows(layout, *_link(layout, stored))
     free = {
         name: table if table.rows is None else table.model_copy(update={"rows": (table.rows[0], MOST_ROWS)})
         for name, table in family.tables.items()
     }
-    crowded = any(len(linked[name].person) < stored[name].num_rows for name in family.tables)
-    boundless = _link(family_layout_of(family.model_copy(update={"tables": free})), stored) if crowded else linked
+    counted = {name: _count(found, name) for name in family.tables}
+    linked = counted
+    if any(counted[name] < stored[name].num_rows for name in family.tables):
+        boundless = family_layout_of(family.model_copy(update={"tables": free}))
+        without = FamilyRows(boundless, *_link(boundless, stored))
+        linked = {name: _count(without, name) for name in family.tables}
     facts = tuple(
         LinkFacts(
-            name,
-            stored[name].num_rows,
-            stored[name].num_rows - len(boundless[name].person),
-            max(0, len(boundless[name].person) - len(linked[name].person)),
+            name, stored[name].num_rows, stored[name].num_rows - linked[name], max(0, linked[name] - counted[name])
         )
         for name in layout.tables
     )
-    return FamilyRows(layout, linked, stored, facts)
+    return replace(found, facts=facts)
+
+
+def _count(rows: FamilyRows, table: str) -> int:
+    """How many stored rows count for somebody."""
+    return len(np.unique(rows.stored_rows(table)))
 
 
 @redact_errors
-def _link(layout: FamilyLayout, stored: Mapping[str, pa.Table]) -> Linked:
+def _link(
+    layout: FamilyLayout, stored: Mapping[str, pa.Table]
+) -> tuple[Linked, Mapping[str, pa.Table], Mapping[str, IntArray]]:
+    """The rows that count, all rows, and where each ticket comes from."""
     tickets = Tickets(layout, _KEY)
     written: dict[str, pa.Table] = {}
+    origin: dict[str, IntArray] = {}
     for name in layout.tables:
         batches = stored[name].select(list(layout.tables[name].reads)).combine_chunks().to_batches()
         parts = [tickets.write(name, batch, keep_all=True) for batch in batches]
         rows = pa.Table.from_batches(parts, tickets.schema(name)).combine_chunks()
+        rows = rows.append_column(_PLACE, pa.array(np.arange(rows.num_rows)))
+        rows = rows.filter(rows.column("person" if tickets.names_person(name) else "parent").is_valid())
         if not tickets.names_person(name):
-            parent = written[layout.family.tables[name].parent or ""]
-            named = rows.filter(rows.column("parent").is_valid())
-            rows = pa.Table.from_batches([join_owners(named, parent.select(["key", "person"]))], rows.schema)
-        written[name] = rows
-    return link_rows(layout, tickets, written)
+            parent = written[layout.family.tables[name].parent or ""].select(["key", "person"])
+            rows = pa.Table.from_batches([join_owners(rows, parent)], rows.schema)
+        origin[name] = rows.column(_PLACE).to_numpy()
+        written[name] = rows.drop_columns([_PLACE])
+    return link_rows(layout, tickets, written), stored, origin

@@ -24,7 +24,7 @@ from sfumato.trusted.arrays import BoolArray, CodeArray, Float32Array, FloatArra
 from sfumato.trusted.constraints.numbers import numbers_of, write_numbers
 from sfumato.trusted.encoding import Batch, NumericCodec
 from sfumato.trusted.encoding.code_arrays import Limits
-from sfumato.trusted.families import FamilyLayout, TableLayout, View, ViewColumn
+from sfumato.trusted.families import FamilyLayout, TableLayout, View
 from sfumato.trusted.families.views import PERSONS
 from sfumato.trusted.schema import IntegerColumn, Schema
 
@@ -250,13 +250,20 @@ class FamilySampler:
         assert isinstance(codes, NumericCodec)  # noqa: S101 - a distance is a number
         left = known[f"{view.table} (left)"].astype(np.float64)
         room = np.nan_to_num(span(table.order_codes)[1] - last.order, nan=np.inf)
-        kept = np.minimum(left * self._short_distance(view.name, column), room)
+        kept = np.minimum(left * self._short_distances[view.name], room)
         return {column.name: codes.steps_of(np.clip(room - kept, codes.low, codes.high))}
 
-    def _short_distance(self, view: str, column: ViewColumn) -> float:
-        """A distance between rows that is short, as the release knows them."""
-        model = self.model.steps[view].column_model(column.name)
-        return float(model.quantile(column.name, np.array([Tuning.short]), column.codes)[0])
+    @cached_property
+    def _short_distances(self) -> Mapping[str, float]:
+        """Of every view of rows that keep a distance: one that is short, as the release knows them."""
+        found = {}
+        for view, model in self.model.steps.items():
+            table = self.layout.views[view].table
+            column = self.layout.views[view].by_name.get(f"{table}.{self.layout.tables[table].gap}")
+            if column is not None:
+                one = model.column_model(column.name)
+                found[view] = float(one.quantile(column.name, np.array([Tuning.short]), column.codes)[0])
+        return found
 
     # constraints between tables
 

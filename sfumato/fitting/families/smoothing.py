@@ -75,8 +75,8 @@ def smooth_counts(
     """Counts of ordered cells that are positive, smooth where noise decides, and add up to as many records.
 
     The likeliest under Gaussian noise and sampling, less the penalty for second differences of the log density, by
-    Newton's method. `widths` are those of the cells; `total` is the noisy sum of the numbers 0, 1, 2 ... of the cells,
-    and the deviation of its noise. Cells that stand out of their neighbours like a heap are left out of the line.
+    Newton's method. `widths` are how many codes each cell holds; `total` is the noisy sum of the codes, and the
+    deviation of its noise. Cells that stand out of their neighbours like a heap are left out of the line.
     """
     width = np.ones(len(counts)) if widths is None else widths
     alone = _spikes(counts, sigma, width) if total is None else np.zeros(len(counts), dtype=bool)
@@ -86,7 +86,8 @@ def smooth_counts(
 
 
 def _smooth_line(counts: FloatArray, sigma: float, width: FloatArray, total: tuple[float, float] | None) -> FloatArray:
-    size, number = max(float(counts.sum()), 1.0), np.arange(len(counts))
+    size = max(float(counts.sum()), 1.0)
+    number = np.cumsum(width) - (width + 1) / 2  # the mean code of each cell
     if len(counts) < 3:  # no second difference
         return counts.clip(0.0)
     start = project(counts, size) + Tuning.floor * sigma
