@@ -179,7 +179,7 @@ def _release_family(data: Any, schema: FamilySchema, terms: Terms, progress: Cal
         statement = _statement(session, terms, schema, FAMILY, stored)
         released = FamilyRelease(schema, session.header, statement, stored, measurements, model)
     with suppress(Exception):  # it is made and paid for: whatever happens now must not lose it
-        _warn(warn_of(0.0, terms.budget.delta, released.size, smallest_family_group(released)))
+        _warn(warn_of(0.0, terms.budget.delta, released.size, smallest_family_group(released), "person"))
     return released
 
 

@@ -61,8 +61,8 @@ def draft_schema(data: str | Path | Database, book: Mapping[str, Entry] = Mappin
     text = TextFormat() if isinstance(data, Database) else format_of_header(data)
     table, columns = _header(data, text)
     left_out = [column for column in columns if column.name not in book and column.is_left_out]
-    lines = [_line(column, book.get(column.name, NOTHING_SAID)) for column in columns if column not in left_out]
-    head = _HEAD.format(name=table, stem=_quoted(table.split(".")[0]))
+    lines = [draft_line(column, book.get(column.name, NOTHING_SAID)) for column in columns if column not in left_out]
+    head = _HEAD.format(name=table, stem=quoted(table.split(".")[0]))
     known = {column.name for column in columns}
     return Draft(
         "".join([head, *lines, *_left_out(left_out), _text(text), _TAIL]),
@@ -70,7 +70,7 @@ def draft_schema(data: str | Path | Database, book: Mapping[str, Entry] = Mappin
     )
 
 
-class _Column(NamedTuple):
+class Column(NamedTuple):
     """A column of the header: what its declared type holds, and the picture that it is, if it is one."""
 
     name: str
@@ -79,25 +79,32 @@ class _Column(NamedTuple):
 
     @property
     def is_left_out(self) -> bool:
+        """Whether it is called like an id or free text."""
         return is_id(self.name, self.kind) or is_free_text(self.name, self.kind)
 
 
-def _line(column: _Column, entry: Entry) -> str:
+def draft_line(column: Column, entry: Entry) -> str:
+    """A column as a line of the draft."""
     content = entry.complete(column.name, _TYPES[column.kind])
-    fields = ", ".join(f"{key}: {_quoted(value)}" for key, value in content.items())
+    fields = ", ".join(f"{key}: {quoted(value)}" for key, value in content.items())
     return f"  - {{{fields}{column.image}}}{entry.label and f'  # {entry.label}'}\n"
 
 
-def _left_out(columns: Sequence[_Column]) -> Iterator[str]:
+def _left_out(columns: Sequence[Column]) -> Iterator[str]:
     if columns:
-        names = ", ".join(_quoted(column.name) for column in columns)
+        names = ", ".join(quoted(column.name) for column in columns)
         yield f"leave_out: [{names}]  # called like ids or free text; describe above what is neither\n"
     for column in columns:
         if is_id(column.name, column.kind):
-            yield f"# unit: {{column: {_quoted(column.name)}, records: FILL}}  # or: whose record it is\n"
+            yield f"# unit: {{column: {quoted(column.name)}, records: FILL}}  # or: whose record it is\n"
 
 
-def _header(data: str | Path | Database, text: TextFormat) -> tuple[str, list[_Column]]:
+def columns_in(path: Path, text: TextFormat) -> list[Column]:
+    """The columns of a file, by its header."""
+    return _header(path, text)[1]
+
+
+def _header(data: str | Path | Database, text: TextFormat) -> tuple[str, list[Column]]:
     """What the table is called, and its columns."""
     if isinstance(data, Database):
         return data.table or "query", _columns(databases.header_types(data))
@@ -113,14 +120,14 @@ def _text(text: TextFormat) -> str:
     return keys and f"text: {{{keys}}}  # and decimal, thousands, units, dates, datetimes, where they need it\n"
 
 
-def _columns(types: Mapping[str, pa.DataType]) -> list[_Column]:
-    return [_Column(name, _kind(storage)) for name, storage in types.items()]
+def _columns(types: Mapping[str, pa.DataType]) -> list[Column]:
+    return [Column(name, _kind(storage)) for name, storage in types.items()]
 
 
-def _columns_of_arrays(path: Path) -> list[_Column]:
+def _columns_of_arrays(path: Path) -> list[Column]:
     """An array of several columns is a run, one of numbers in rows and columns a picture; `.npy` has no name."""
     return [
-        _Column(_run(name or "column", math.prod(shape)), _kind(storage), _image(storage, shape))
+        Column(_run(name or "column", math.prod(shape)), _kind(storage), _image(storage, shape))
         for name, (storage, shape) in header_shapes(path).items()
     ]
 
@@ -140,6 +147,6 @@ def _kind(storage: pa.DataType) -> str:
     return "integer" if pa.types.is_integer(storage) else family(storage) or "nothing"
 
 
-def _quoted(value: object) -> str:
+def quoted(value: object) -> str:
     """A name, number, date or list as YAML writes it inside braces."""
     return yaml.safe_dump([value], default_flow_style=True, allow_unicode=True, width=10**6).strip()[1:-1]

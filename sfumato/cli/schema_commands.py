@@ -24,6 +24,9 @@ def schema_init(
             "missing (yes/no), decimals, step, label. It counts as public"
         ),
     ] = None,
+    family: Annotated[
+        bool, typer.Option("--family", help="DATA is a folder with a file for each table of a family")
+    ] = False,
 ) -> None:
     """Draft a schema from the header alone, to be completed by hand or from a code book.
 
@@ -35,6 +38,8 @@ def schema_init(
 
     From a database: `sfumato schema init clinic.duckdb --table stays > stays.yaml`
 
+    Of tables that belong together: `sfumato schema init hospital/ --family > hospital.yaml`
+
     With a code book: `sfumato schema init stays.csv --codebook book.csv > stays.yaml`. Lines of book.csv:
 
     - `name,type,values,bounds,missing`
@@ -45,7 +50,14 @@ def schema_init(
     """
     from sfumato.cli.codebook import read_codebook
     from sfumato.cli.drafting import draft_schema
+    from sfumato.cli.family_drafting import draft_family
+    from sfumato.errors import RequestError
 
+    if family:
+        if table or query or codebook:
+            raise RequestError("--family drafts from a folder alone; leave out --table, --query and --codebook")
+        typer.echo(draft_family(data), nl=False)
+        return
     book = read_codebook(codebook) if codebook else {}
     draft = draft_schema(database_or_path(data, table, query), book)
     typer.echo(draft.text, nl=False)

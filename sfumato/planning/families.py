@@ -102,7 +102,7 @@ class PlannedFamily:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What should make somebody stop."""
-        return warn_of(self.epsilon, self.budget.delta, self.persons, max(self.groups.values()))
+        return warn_of(self.epsilon, self.budget.delta, self.persons, max(self.groups.values()), "person")
 
     @property
     def statement(self) -> str:

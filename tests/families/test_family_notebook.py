@@ -28,6 +28,13 @@ def test_a_notebook_shows_promise_and_tables(proven):
     assert "2018-01-01 to 2023-12-31" in page.text
 
 
+def test_a_notebook_shows_the_schema(hospital):
+    page = read_html(hospital.schema._repr_html_())
+    assert "stays, 0 to 20 rows of each row of patients" in page.text
+    assert "heart failure" in page.text
+    assert "stays.admitted >= patients.born" in page.text
+
+
 def test_functions_take_a_release_or_the_path_of_its_bundle(hospital, bundle, tmp_path):
     found = sfumato.verify(bundle)
     assert found.failed == ["noise from a cryptographic source"]

@@ -123,7 +123,6 @@ def test_doubles_crowds_and_nothing_at_all_are_told(hospital):
     assert len(hospital.predict(with_stays(ROWS["stays"].slice(0, 0)))) == 0
 
 
-@pytest.mark.xfail(reason="the number of rows below counts as the fewest where their table is not given")
 def test_tables_below_that_are_not_given_are_summed_out(hospital, told):
     """Rather than read as stays without diagnoses, of which there are none."""
     above = {name: ROWS[name] for name in ("patients", "stays")}

@@ -182,3 +182,11 @@ def test_nobody_is_a_sample_too(hospital):
     for given in (None, {"stays": {"ward": "surgery"}}):
         assert {table.num_rows for table in hospital.sample(0, given=given).values()} == {0}
     assert np.array_equal(hospital.sample(0)["stays"].column_names, tables(50)["stays"].column_names)
+
+
+def test_persons_with_very_many_rows_are_drawn_in_small_parts(hospital, monkeypatch):
+    monkeypatch.setattr("sfumato.artefact.families.release._ROWS_AT_ONCE", 2_000)
+    parts = list(hospital.sample_tables(1_500, seed=1))
+    assert len(parts) > 3
+    assert sum(part["patients"].num_rows for part in parts) == 1_500
+    assert max(sum(table.num_rows for table in part.values()) for part in parts) < 4_000

@@ -75,6 +75,13 @@ BAD = {
     "a key that may be shared": (change("tables/stays/unique_key"), "write unique_key: true under stays"),
     "no key of persons": (change("tables/patients/key"), "the table of persons needs a key"),
     "no rows": (change("tables/stays/rows"), "rows: is required and not there; write .fewest, most."),
+    "rows without end": (
+        lambda content: (
+            change("tables/stays/rows", [0, 10_000])(content),
+            change("tables/diagnoses/rows", [0, 101])(content),
+        ),
+        "somebody could have 1,010,000 rows",
+    ),
     "rows reversed": (change("tables/stays/rows", [5, 2]), "rows: write .fewest, most."),
     "rows of persons": (change("tables/patients/rows", [1, 2]), "this key is for tables with a parent"),
     "four levels": (change("tables/procedures", PROCEDURES), "is on level 4, and 3 are the most"),

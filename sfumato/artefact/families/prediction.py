@@ -14,6 +14,7 @@ from sfumato.trusted.arrays import CodeArray, FloatArray, IntArray
 from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes
 from sfumato.trusted.encoding.frames import kind_of, names_of, to_arrow
 from sfumato.trusted.families.assembly import Linked, codes_of_view, link_rows
+from sfumato.trusted.families.layout import FamilyLayout
 from sfumato.trusted.families.tickets import Tickets
 from sfumato.trusted.families.views import PERSONS, View
 
@@ -49,8 +50,18 @@ def predict_target(release: "FamilyRelease", tables: Mapping[str, Any], table: s
         own = np.flatnonzero(at)
         if view in layout.views and len(own):
             records = _records(release, layout.views[view], linked, table, own)
-            told = _tell(release, layout.views[view], target, records)
+            told = _tell(release, layout.views[view], target, records, _unknown(layout, view, tables))
             found[places[kept.ticket[own]]] = told[:, : codes.size]
+    return found
+
+
+def _unknown(layout: FamilyLayout, view: str, tables: Mapping[str, Any]) -> set[str]:
+    """The columns of a view that say something of tables which are not given, and are summed out."""
+    found = set()
+    for one in layout.views[view].columns:
+        child = {column: name for name, column in layout.tables[one.table].counts.items()}.get(one.column)
+        if one.table not in tables or (child is not None and child not in tables):
+            found.add(one.name)
     return found
 
 
@@ -114,19 +125,42 @@ def _records(release: "FamilyRelease", view: View, linked: Linked, table: str, o
     return codes_of_view(release.layout, view, linked, linked[table].parent[own])
 
 
-def _tell(release: "FamilyRelease", view: View, target: str, records: dict[str, CodeArray]) -> FloatArray:
-    """The probability of every code of the target, with what comes after the row summed out."""
+def _tell(
+    release: "FamilyRelease", view: View, target: str, records: dict[str, CodeArray], unknown: set[str]
+) -> FloatArray:
+    """The probability of every code of the target, with what comes after the row summed out.
+
+    So is what is not known; but a labeller, which needs all columns, gets the likeliest value of each.
+    """
     model: TableMixture | StepMixture = (
         release.fitted.persons if view.name == PERSONS else release.fitted.steps[view.name]
     )
     labeller = release.fitted.labellers.get(view.name, {}).get(target)
     rows = len(records[target])
-    known = {name: codes for name, codes in records.items() if name != target}
+    known = {name: codes for name, codes in records.items() if name != target and name not in unknown}
+    if labeller is not None:
+        others = Batch(rows, dict(known))
+        known |= {name: _likeliest(model, others, name) for name in unknown}
     total = np.zeros((rows, _size(model, target)))
     for weight, batch in _futures(release, model, view, target, known, rows):
         total += weight[:, None] * _told(model, labeller, batch, target)
     found: FloatArray = total / np.maximum(total.sum(axis=1, keepdims=True), 1e-300)
     return found
+
+
+def _likeliest(model: TableMixture | StepMixture, others: Batch, name: str) -> CodeArray:
+    """The first code of the likeliest cell of a column, for each record."""
+    starts = _first_codes(model, name)
+    codes: CodeArray = starts[model.conditional(others, name).argmax(axis=1)].astype(np.int32)
+    return codes
+
+
+def _first_codes(model: TableMixture | StepMixture, name: str) -> IntArray:
+    """Of every cell of a column as the model tells it."""
+    if not isinstance(model, StepMixture):
+        return np.asarray(model.columns[name].starts, dtype=np.int64)
+    shape = model.shapes[name]
+    return np.array([shape.pieces.starts[np.flatnonzero(shape.cells == cell)[0]] for cell in range(shape.grid.size)])
 
 
 def _size(model: TableMixture | StepMixture, target: str) -> int:
@@ -150,16 +184,15 @@ def _futures(
         return
     others = Batch(rows, {name: codes for name, codes in known.items() if name != hidden})
     if isinstance(model, StepMixture):
-        shape = model.shapes[hidden]
         share = model.conditional(others, hidden)
-        typical = [int(shape.pieces.starts[np.flatnonzero(shape.cells == cell)[0]]) for cell in range(shape.grid.size)]
+        typical = _first_codes(model, hidden).tolist()
     else:
         pieces = model.columns[hidden]
         by_piece = model.conditional(others, hidden)
         octave = np.unique(np.rint(2 * np.log2(pieces.starts + 1.0)), return_inverse=True)[1]
         share = np.stack([by_piece[:, octave == one].sum(axis=1) for one in range(octave.max() + 1)], axis=1)
         typical = [int(pieces.starts[np.flatnonzero(octave == one)[0]]) for one in range(octave.max() + 1)]
-        share = share * _may_be(release, view, target, hidden, np.array(typical))
+        share = share * _may_be(release, view, target, np.array(typical))
     share = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
     for place, code in enumerate(typical):
         yield share[:, place], Batch(rows, {**known, hidden: np.full(rows, code, dtype=np.int32)})
@@ -175,18 +208,17 @@ def _hidden(release: "FamilyRelease", view: View, target: str) -> str | None:
     return left if left in view.by_name else None
 
 
-def _may_be(release: "FamilyRelease", view: View, target: str, hidden: str, codes: IntArray) -> FloatArray:
+def _may_be(release: "FamilyRelease", view: View, target: str, codes: IntArray) -> FloatArray:
     """A person whose first row is there has at least one."""
     least = release.schema.rows_of(view.by_name[target].table)[0]
-    del hidden
     return (codes + least >= 1).astype(np.float64)
 
 
 def _told(model: TableMixture | StepMixture, labeller: Labeller | None, batch: Batch, target: str) -> FloatArray:
-    """The probability of every code of the target given all other columns (records x codes)."""
+    """The probability of every code of the target given the other columns (records x codes)."""
     if isinstance(model, StepMixture):
         shape = model.shapes[target]
-        cells = model.conditional(batch, target) if labeller is None else labeller.probabilities(batch)
+        cells = labeller.probabilities(batch) if labeller is not None else model.conditional(batch, target)
         held = shape.pieces.theta[0]
         share = held / np.bincount(shape.cells, weights=held)[shape.cells]
         pieces, by_piece = shape.pieces, cells[:, shape.cells] * share

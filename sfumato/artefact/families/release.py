@@ -32,9 +32,10 @@ from sfumato.trusted.schema.messages import did_you_mean
 if TYPE_CHECKING:
     from sfumato.artefact.families.answers import TableAnswers
 
-_PERSONS_AT_ONCE = 1 << 14
+_PERSONS_AT_ONCE, _ROWS_AT_ONCE = 1 << 14, 1 << 21
 _MOST_AT_ONCE = 1 << 28
 _ANSWERING, _SEED = 1 << 15, 7  # persons that answers come from
+_FEW = 32  # persons who show how many rows one has
 _MOST_ROUNDS = 400  # of drawing for a condition, each of up to so many persons
 
 
@@ -150,7 +151,8 @@ class FamilyRelease:
         sampler = FamilySampler(model, self.layout, conditions.limits)
         left, rounds, share = persons, 0, 1.0
         while True:
-            rows = min(_PERSONS_AT_ONCE, max(1, left) if conditions.are_met_always else int(left / share * 1.2) + 16)
+            wanted = max(1, left) if conditions.are_met_always else int(left / share * 1.2) + 16
+            rows = min(wanted, self._most_persons(_PERSONS_AT_ONCE))
             drawn = sampler.draw(rows, rng)
             if not conditions.are_met_always:
                 met = np.flatnonzero(conditions.met_by(drawn))
@@ -167,10 +169,21 @@ class FamilyRelease:
             if rounds > _MOST_ROUNDS:
                 raise RequestError("hardly any person meets these conditions together; ask for wider ones")
 
+    def _most_persons(self, persons: int) -> int:
+        """So many persons, or fewer where they have so many rows that memory would not hold them."""
+        return max(1, min(persons, int(_ROWS_AT_ONCE / self._rows_each)))
+
+    @cached_property
+    def _rows_each(self) -> float:
+        """About as many rows as a person has in all tables."""
+        few = FamilySampler(self.fitted, self.layout).draw(_FEW, np.random.default_rng(_SEED))
+        return sum(map(len, few.values())) / _FEW
+
     @cached_property
     def answering(self) -> dict[str, DrawnRows]:
         """The drawn persons that answers are computed from; the same whenever the release is opened."""
-        return FamilySampler(self.fitted, self.layout).draw(_ANSWERING, np.random.default_rng(_SEED))
+        sampler, persons = FamilySampler(self.fitted, self.layout), self._most_persons(_ANSWERING)
+        return sampler.draw(persons, np.random.default_rng(_SEED))
 
     @cached_property
     def targets(self) -> dict[str, str]:
@@ -184,9 +197,10 @@ class FamilyRelease:
         tables   the frames of persons and of the tables down to the one that is asked about, with their keys
         table    whose target; by default the only table with one
 
-        What comes after a row is not looked at: the number of later rows is summed out. A row without a parent row is
-        told by the target's distribution alone. Returns an array of rows x classes, see `classes`. Raises
-        `RequestError` where there is no such target, or it is numeric, or a frame lacks a key or an order.
+        What comes after a row is not looked at: the number of later rows is summed out. So is what is not given of
+        tables below or beside; give them where there are any, they tell more. A row without a parent row is told by the
+        target's distribution alone. Returns an array of rows x classes, see `classes`. Raises `RequestError` where
+        there is no such target, or it is numeric, or a frame lacks a key or an order.
 
         Example
             >>> family.predict_proba(family.sample(50, seed=1), "stays").shape[1]

@@ -8,6 +8,7 @@ from sfumato.trusted.schema.columns import Column, is_unknown
 from sfumato.trusted.schema.constraints import describe
 
 if TYPE_CHECKING:
+    from sfumato.trusted.schema.family import FamilySchema
     from sfumato.trusted.schema.schema import Schema
 
 MOST_NAMES = 6
@@ -84,13 +85,29 @@ def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return f'<table style="{_TABLE}"><tr style="{_ROW}">{head}</tr>{body}</table>'
 
 
-def html_of_schema(schema: "Schema") -> str:
-    """What a notebook shows: name, table of columns, constraints."""
+def html_of_family_schema(family: "FamilySchema") -> str:
+    """What a notebook shows: every table with its columns, and the constraints between them."""
+    parts = []
+    for name in family.in_order:
+        parent = family.tables[name].parent
+        fewest, most = family.rows_of(name)
+        told = "one row for each person" if parent is None else f"{fewest} to {most} rows of each row of {parent}"
+        head = f"<b>{escape(shorten(name))}</b>, {escape(shorten(told, _LONGEST_LINE))}"
+        parts.append(f"<div>{head}{table_of_columns(family.schema_of(name))}</div>")
+    title = f"<b>Schema of {escape(shorten(family.name))}</b>"
+    return f'<div style="{BOX}">{title}{"".join(parts)}{_list_constraints(family)}</div>'
+
+
+def _list_constraints(schema: "Schema | FamilySchema") -> str:
     rules = [shorten(describe(one), _LONGEST_LINE) for one in schema.constraints]
     shown = [f"<li>{escape(rule)}</li>" for rule in rules[:_MOST_ROWS]]
     if (more := len(rules) - _MOST_ROWS) > 0:
         shown.append(f"<li>and {more} more</li>")
-    constraints = f"<div>Constraints, which hold in every sample:</div><ul>{''.join(shown)}</ul>" if rules else ""
+    return f"<div>Constraints, which hold in every sample:</div><ul>{''.join(shown)}</ul>" if rules else ""
+
+
+def html_of_schema(schema: "Schema") -> str:
+    """What a notebook shows: name, table of columns, constraints."""
     person = ""
     if schema.unit:
         person = (
@@ -98,4 +115,6 @@ def html_of_schema(schema: "Schema") -> str:
             f"{schema.unit.records} records.</div>"
         )
     name = escape(shorten(schema.name))
-    return f'<div style="{BOX}"><b>Schema of {name}</b>{table_of_columns(schema)}{person}{constraints}</div>'
+    return (
+        f'<div style="{BOX}"><b>Schema of {name}</b>{table_of_columns(schema)}{person}{_list_constraints(schema)}</div>'
+    )

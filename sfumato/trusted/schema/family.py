@@ -23,6 +23,7 @@ from sfumato.trusted.schema.schema import Schema, Unit
 from sfumato.trusted.schema.text import TextFormat
 
 MOST_TABLES, MOST_LEVELS, MOST_ROWS = 16, 3, 10_000
+MOST_ROWS_OF_PERSON = 1_000_000  # in one table
 _NAME = re.compile(r"[^\W\d]\w*")
 _ORDERED = ("integer", "number", "date", "datetime")
 _ACROSS = (Inequality, Forbidden, Implication, Allowed)
@@ -200,6 +201,13 @@ class FamilySchema(Part):
         if table.rows is None:
             raise _at(
                 ("tables", name, "rows"), "is required and not there; write [fewest, most] rows of one parent row"
+            )
+        most = table.rows[1] * (parent.rows[1] if parent.rows is not None else 1)
+        if most > MOST_ROWS_OF_PERSON:
+            raise _at(
+                ("tables", name, "rows"),
+                f"somebody could have {most:,} rows, and {MOST_ROWS_OF_PERSON:,} are the most; allow fewer here or "
+                f"in {table.parent}",
             )
         names = [column for part in table.columns for column in part.names]
         if self.foreign_key_of(name) in (*names, *table.leave_out):
@@ -383,6 +391,11 @@ class FamilySchema(Part):
         return f"<FamilySchema of {shorten(self.name)}: {len(self.tables)} tables ({list_some(self.tables)})>"
 
     __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        from sfumato.trusted.schema.display import html_of_family_schema
+
+        return html_of_family_schema(self)
 
 
 def _at(place: tuple[str | int, ...], message: str) -> PydanticCustomError:

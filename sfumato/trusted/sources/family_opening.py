@@ -16,7 +16,7 @@ from sfumato.trusted.sources.databases import Database, is_database, of_database
 from sfumato.trusted.sources.family_source import FamilySource
 from sfumato.trusted.sources.spark_family import SparkFamilySource
 
-_ENDINGS = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".zip", ".xlsx")
+ENDINGS = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".zip", ".xlsx")
 
 
 def open_family(
@@ -89,7 +89,7 @@ def file_of(folder: str, name: str) -> str:
         return f"{folder.rstrip('/')}/{name}.parquet"
     if not Path(folder).is_dir():
         raise DataError(f"{folder} is no folder; give the folder that holds a file for each table, or a database")
-    found = [Path(folder, f"{name}{ending}") for ending in _ENDINGS if Path(folder, f"{name}{ending}").is_file()]
+    found = [Path(folder, f"{name}{ending}") for ending in ENDINGS if Path(folder, f"{name}{ending}").is_file()]
     found += [Path(folder, name)] if Path(folder, name).is_dir() else []
     if len(found) != 1:
         what = "no file" if not found else "more than one file"

@@ -1,0 +1,111 @@
+"""A first draft of a family's schema, from the headers of a folder; which ids tie tables is told by their names."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from sfumato.cli.codebook import NOTHING_SAID
+from sfumato.cli.drafting import Column, columns_in, draft_line, quoted
+from sfumato.cli.identifying import is_free_text, is_id
+from sfumato.errors import DataError
+from sfumato.evaluation.file_formats import format_of_header
+from sfumato.trusted.sources.family_opening import ENDINGS
+
+_HEAD = """\
+# A draft from the headers in {name}: names and declared types, nothing of the rows.
+# Replace every FILL from the code book or from what the column means. Reading it off the rows would leak.
+# Keys and parents were told from the names of columns: check them. docs/families.md says what each key means.
+sfumato: 2
+name: {stem}
+tables:
+"""
+
+
+class _Table(NamedTuple):
+    """A file: its columns, and those that are called like ids."""
+
+    columns: list[Column]
+
+    @property
+    def ids(self) -> list[str]:
+        return [column.name for column in self.columns if is_id(column.name, column.kind)]
+
+
+def draft_family(folder: str | Path) -> str:
+    """The draft: a table for each file; `DataError` where there are not two at least."""
+    tables = {name: _Table(columns_in(path, format_of_header(path))) for name, path in _files(Path(folder)).items()}
+    keys = {name: _own_key(name, table) for name, table in tables.items()}
+    parents = {name: _parent(name, tables, keys) for name in tables}
+    named = set(parents.values())
+    head = _HEAD.format(name=Path(folder).name, stem=quoted(Path(folder).name))
+    return head + "".join(
+        line
+        for name in sorted(tables, key=lambda name: len(_path(name, parents)))
+        for line in _lines(name, tables[name], keys, parents, named)
+    )
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    if not folder.is_dir():
+        raise DataError(f"{folder} is no folder; a family is drafted from a folder that holds a file for each table")
+    found = {
+        path.name.removesuffix(ending): path
+        for path in sorted(folder.iterdir())
+        for ending in ENDINGS
+        if path.is_file() and path.name.endswith(ending)
+    }
+    if len(found) < 2:
+        raise DataError(f"{folder} does not hold files of two tables, such as patients.parquet and stays.parquet")
+    return found
+
+
+def _own_key(name: str, table: _Table) -> str | None:
+    """The id that is called like the table: stay_id in stays."""
+    for column in table.ids:
+        if column.lower().removesuffix("id").strip("_ ") in (name.lower(), name.lower().removesuffix("s")):
+            return column
+    return None
+
+
+def _parent(name: str, tables: Mapping[str, _Table], keys: Mapping[str, str | None]) -> str | None:
+    """The table whose key stands in this one, too; of several, the one that names another of them itself."""
+    others = [other for other in tables if other != name and keys[other] in tables[name].ids]
+    others = [other for other in others if keys[name] is None or keys[name] not in tables[other].ids]
+    return max(others, key=lambda other: len(tables[other].ids), default=None)
+
+
+def _path(name: str, parents: Mapping[str, str | None]) -> list[str]:
+    path = [name]
+    while (parent := parents[path[-1]]) is not None and parent not in path:
+        path.append(parent)
+    return path
+
+
+def _lines(
+    name: str, table: _Table, keys: Mapping[str, str | None], parents: Mapping[str, str | None], named: set[str | None]
+) -> Iterator[str]:
+    parent, key = parents[name], keys[name]
+    yield f"  {quoted(name)}:\n"
+    if parent is None:
+        yield f"    key: {quoted(key or 'FILL')}  # names the person\n"
+    else:
+        yield f"    parent: {quoted(parent)}  # by {quoted(keys[parent])}\n"
+        if name in named:
+            yield f"    key: {quoted(key)}\n"
+            yield "    # unique_key: true  # if no two persons have the same\n"
+        yield "    rows: [0, FILL]  # fewest and most of one parent row\n"
+        yield "    # order: FILL  # the column by which they follow each other, if there is one\n"
+    yield "    columns:\n"
+    linking = {key if parent is None or name in named else None, None if parent is None else keys[parent]}
+    left_out = [
+        column
+        for column in table.columns
+        if column.name not in linking and (is_id(column.name, column.kind) or is_free_text(column.name, column.kind))
+    ]
+    for column in table.columns:
+        if column not in left_out and column.name not in linking:
+            yield f"    {draft_line(column, NOTHING_SAID)}"
+    if left_out:
+        names = ", ".join(quoted(column.name) for column in left_out)
+        yield f"    leave_out: [{names}]  # called like ids or free text\n"
+    yield "    # target: FILL\n"
