@@ -24,7 +24,7 @@ from tests.families.neighbours import cells_of
 from tests.statistics.hunting import norm
 
 KEY = b"any key"
-FAMILY = family_of((("stays", Child("people", (0, 10_000))), ("notes", Child("stays", (0, 10_000)))))
+FAMILY = family_of((("stays", Child("people", (0, 10_000))), ("notes", Child("stays", (0, 100)))))
 
 
 @pytest.fixture(autouse=True, scope="module")

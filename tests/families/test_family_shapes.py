@@ -10,7 +10,7 @@ import pytest
 import sfumato
 from sfumato.archive.members import read_members
 from sfumato.artefact.bundle import _from_members
-from sfumato.evaluation.families.evaluation import _with_order
+from sfumato.artefact.families.frames import with_order
 from sfumato.trusted.schema import FamilySchema
 from sfumato.trusted.schema.family import OrderColumn
 from tests.families.making import draw_family, draw_rows, few_bins, storage_of, to_arrow
@@ -72,7 +72,7 @@ def test_there_is_a_page_and_a_box_for_notebooks(made, monkeypatch):
 
 def test_every_target_is_told(made):
     found = made.sample(30, seed=2, output="arrow")
-    drawn = {name: _with_order(table, made, name) for name, table in found.items()}  # some are not released
+    drawn = {name: with_order(table, made.layout.tables[name]) for name, table in found.items()}
     for name in made.targets:
         told = made.predict_proba(drawn, name)
         assert told.shape == (drawn[name].num_rows, len(made.classes(name)))

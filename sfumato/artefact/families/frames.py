@@ -11,6 +11,7 @@ from sfumato.artefact.frames import to_frame
 from sfumato.fitting.families.drawn_rows import DrawnRows
 from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding.header import FrameKind
+from sfumato.trusted.families.layout import TableLayout
 from sfumato.trusted.schema import FamilySchema
 from sfumato.trusted.schema.family import OrderColumn
 
@@ -47,3 +48,18 @@ def to_family_frame(table: pa.Table, release: "FamilyRelease", name: str, output
     order = [*(column for column in header.types if column in set(table.column_names))]
     order += [column for column in table.column_names if column not in set(order)]
     return frame[order] if (output or header.frame) == "pandas" else frame.select(order)
+
+
+def with_order(table: pa.Table, layout: TableLayout) -> pa.Table:
+    """A synthetic table with the column that puts rows in order, where that is not released: they are in order."""
+    if layout.ordered_by is None or layout.ordered_by in table.column_names:
+        return table
+    place = np.arange(table.num_rows)
+    match layout.table.order.type:  # type: ignore[union-attr]
+        case "date":
+            column = pa.array(place.astype("datetime64[D]"))
+        case "datetime":
+            column = pa.array(place.astype("datetime64[s]"))
+        case _:
+            column = pa.array(place)
+    return table.append_column(layout.ordered_by, column)

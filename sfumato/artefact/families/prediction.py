@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.artefact.families.frames import with_order
+from sfumato.artefact.families.row_predictor import MOST_ROWS, RowPredictor, fit_row_predictor
 from sfumato.errors import RequestError
 from sfumato.fitting.families.step_mixture import StepMixture
 from sfumato.fitting.models.table_mixture.labeller import Labeller
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from sfumato.artefact.families.release import FamilyRelease
 
 _KEY = bytes(32)  # the order of what is given is no secret
+_DRAWN, _SEED = 1 << 14, 7  # persons that predictors are fitted to
 
 
 def classes_of(release: "FamilyRelease", table: str) -> list[Any]:
@@ -44,23 +47,29 @@ def predict_target(release: "FamilyRelease", tables: Mapping[str, Any], table: s
     linked, places, rows = _linked(release, tables, table)
     target = f"{table}.{release.targets[table]}"
     found = np.repeat(_marginal(release, table, target, codes)[None], rows, axis=0)
-    kept = linked[table]
-    below = layout.family.level(table) > 2  # else first rows are in the view of persons
-    for view, at in ((f"{table}, first" if below else PERSONS, kept.place == 0), (f"{table}, next", kept.place > 0)):
-        own = np.flatnonzero(at)
-        if view in layout.views and len(own):
+    predictors = release.predictors(table, frozenset(layout.tables) - set(tables))
+    for view, own in _views(release, linked, table):
+        if view in predictors:
             records = _records(release, layout.views[view], linked, table, own)
-            told = _tell(release, layout.views[view], target, records, _unknown(layout, view, tables))
-            found[places[kept.ticket[own]]] = told[:, : codes.size]
+            found[places[linked[table].ticket[own]]] = predictors[view].probabilities(records, len(own))
     return found
 
 
-def _unknown(layout: FamilyLayout, view: str, tables: Mapping[str, Any]) -> set[str]:
-    """The columns of a view that say something of tables which are not given, and are summed out."""
+def _views(release: "FamilyRelease", linked: Linked, table: str) -> Iterator[tuple[str, IntArray]]:
+    """The views that tell of a table's first rows and of its later ones, each with those rows; where there are any."""
+    below = release.schema.level(table) > 2  # else first rows are in the view of persons
+    place = linked[table].place
+    for view, at in ((f"{table}, first" if below else PERSONS, place == 0), (f"{table}, next", place > 0)):
+        if view in release.layout.views and at.any():
+            yield view, np.flatnonzero(at)
+
+
+def _unknown(layout: FamilyLayout, view: str, tables: frozenset[str]) -> set[str]:
+    """The columns of a view that say something of these tables."""
     found = set()
     for one in layout.views[view].columns:
         child = {column: name for name, column in layout.tables[one.table].counts.items()}.get(one.column)
-        if one.table not in tables or (child is not None and child not in tables):
+        if one.table in tables or child in tables:
             found.add(one.name)
     return found
 
@@ -125,77 +134,37 @@ def _records(release: "FamilyRelease", view: View, linked: Linked, table: str, o
     return codes_of_view(release.layout, view, linked, linked[table].parent[own])
 
 
-def _tell(
-    release: "FamilyRelease", view: View, target: str, records: dict[str, CodeArray], unknown: set[str]
-) -> FloatArray:
-    """The probability of every code of the target, with what comes after the row summed out.
+def _model_of(release: "FamilyRelease", view: str) -> TableMixture | StepMixture:
+    return release.fitted.persons if view == PERSONS else release.fitted.steps[view]
 
-    So is what is not known; but a labeller, which needs all columns, gets the likeliest value of each.
-    """
-    model: TableMixture | StepMixture = (
-        release.fitted.persons if view.name == PERSONS else release.fitted.steps[view.name]
-    )
-    labeller = release.fitted.labellers.get(view.name, {}).get(target)
-    rows = len(records[target])
-    known = {name: codes for name, codes in records.items() if name != target and name not in unknown}
-    if labeller is not None:
-        others = Batch(rows, dict(known))
-        known |= {name: _likeliest(model, others, name) for name in unknown}
-    total = np.zeros((rows, _size(model, target)))
-    for weight, batch in _futures(release, model, view, target, known, rows):
-        total += weight[:, None] * _told(model, labeller, batch, target)
-    found: FloatArray = total / np.maximum(total.sum(axis=1, keepdims=True), 1e-300)
+
+def fit_predictors(release: "FamilyRelease", table: str, unknown: frozenset[str]) -> dict[str, RowPredictor]:
+    """For first rows and later ones of a table, from drawn persons; `unknown` are tables that will not be given."""
+    layout, target = release.layout, f"{table}.{release.targets[table]}"
+    drawn = release.sample(release.most_persons(_DRAWN), seed=_SEED, output="arrow")
+    tables = {name: with_order(drawn[name], layout.tables[name]) for name in layout.tables}
+    linked, _, _ = _linked(release, tables, table)
+    found = {}
+    for view, own in _views(release, linked, table):
+        own = own[:MOST_ROWS]
+        records = _records(release, layout.views[view], linked, table, own)
+        model, labeller = _model_of(release, view), release.fitted.labellers.get(view, {}).get(target)
+        others = Batch(len(own), {name: codes for name, codes in records.items() if name != target})
+        told = _told(model, labeller, others, target)[:, : _target_codes(release, table).size]
+        told /= np.maximum(told.sum(axis=1, keepdims=True), 1e-300)
+        left_out = {_hidden(release, layout.views[view], target), *_unknown(layout, view, unknown)}
+        groups = {name: _groups(model, labeller, name) for name in others.codes if name not in left_out}
+        found[view] = fit_row_predictor(others.codes, told, groups)
     return found
 
 
-def _likeliest(model: TableMixture | StepMixture, others: Batch, name: str) -> CodeArray:
-    """The first code of the likeliest cell of a column, for each record."""
-    starts = _first_codes(model, name)
-    codes: CodeArray = starts[model.conditional(others, name).argmax(axis=1)].astype(np.int32)
-    return codes
-
-
-def _first_codes(model: TableMixture | StepMixture, name: str) -> IntArray:
-    """Of every cell of a column as the model tells it."""
-    if not isinstance(model, StepMixture):
-        return np.asarray(model.columns[name].starts, dtype=np.int64)
-    shape = model.shapes[name]
-    return np.array([shape.pieces.starts[np.flatnonzero(shape.cells == cell)[0]] for cell in range(shape.grid.size)])
-
-
-def _size(model: TableMixture | StepMixture, target: str) -> int:
-    if isinstance(model, StepMixture):
-        return model.shapes[target].grid.codes
-    return int(model.columns[target].stops[-1])
-
-
-def _futures(
-    release: "FamilyRelease",
-    model: TableMixture | StepMixture,
-    view: View,
-    target: str,
-    known: Mapping[str, CodeArray],
-    rows: int,
-) -> Iterator[tuple[FloatArray, Batch]]:
-    """What is known with every number of rows that may still come, and the probability of each."""
-    hidden = _hidden(release, view, target)
-    if hidden is None:
-        yield np.ones(rows), Batch(rows, known)
-        return
-    others = Batch(rows, {name: codes for name, codes in known.items() if name != hidden})
-    if isinstance(model, StepMixture):
-        share = model.conditional(others, hidden)
-        typical = _first_codes(model, hidden).tolist()
-    else:
-        pieces = model.columns[hidden]
-        by_piece = model.conditional(others, hidden)
-        octave = np.unique(np.rint(2 * np.log2(pieces.starts + 1.0)), return_inverse=True)[1]
-        share = np.stack([by_piece[:, octave == one].sum(axis=1) for one in range(octave.max() + 1)], axis=1)
-        typical = [int(pieces.starts[np.flatnonzero(octave == one)[0]]) for one in range(octave.max() + 1)]
-        share = share * _may_be(release, view, target, np.array(typical))
-    share = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
-    for place, code in enumerate(typical):
-        yield share[:, place], Batch(rows, {**known, hidden: np.full(rows, code, dtype=np.int32)})
+def _groups(model: TableMixture | StepMixture, labeller: Labeller | None, name: str) -> IntArray:
+    """The cell of each code of a column, as the labeller sees it, or the model where that does not look at it."""
+    grids = [grid for column, grid in labeller.model.features.grids if column == name] if labeller is not None else []
+    if grids:
+        return np.asarray(max(grids, key=lambda grid: grid.size).cell_of_code, dtype=np.int64)
+    pieces = model.shapes[name].pieces if isinstance(model, StepMixture) else model.columns[name]
+    return np.repeat(np.arange(len(pieces.starts)), np.diff(pieces.starts, append=pieces.stops[-1]))
 
 
 def _hidden(release: "FamilyRelease", view: View, target: str) -> str | None:
@@ -206,12 +175,6 @@ def _hidden(release: "FamilyRelease", view: View, target: str) -> str | None:
         return None if table == root else f"{root}.{layout.tables[root].counts[table]}"
     left = f"{table} (left)"
     return left if left in view.by_name else None
-
-
-def _may_be(release: "FamilyRelease", view: View, target: str, codes: IntArray) -> FloatArray:
-    """A person whose first row is there has at least one."""
-    least = release.schema.rows_of(view.by_name[target].table)[0]
-    return (codes + least >= 1).astype(np.float64)
 
 
 def _told(model: TableMixture | StepMixture, labeller: Labeller | None, batch: Batch, target: str) -> FloatArray:

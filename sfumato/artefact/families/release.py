@@ -31,6 +31,7 @@ from sfumato.trusted.schema.messages import did_you_mean
 
 if TYPE_CHECKING:
     from sfumato.artefact.families.answers import TableAnswers
+    from sfumato.artefact.families.row_predictor import RowPredictor
 
 _PERSONS_AT_ONCE, _ROWS_AT_ONCE = 1 << 14, 1 << 21
 _MOST_AT_ONCE = 1 << 28
@@ -152,7 +153,7 @@ class FamilyRelease:
         left, rounds, share = persons, 0, 1.0
         while True:
             wanted = max(1, left) if conditions.are_met_always else int(left / share * 1.2) + 16
-            rows = min(wanted, self._most_persons(_PERSONS_AT_ONCE))
+            rows = min(wanted, self.most_persons(_PERSONS_AT_ONCE))
             drawn = sampler.draw(rows, rng)
             if not conditions.are_met_always:
                 met = np.flatnonzero(conditions.met_by(drawn))
@@ -169,7 +170,7 @@ class FamilyRelease:
             if rounds > _MOST_ROUNDS:
                 raise RequestError("hardly any person meets these conditions together; ask for wider ones")
 
-    def _most_persons(self, persons: int) -> int:
+    def most_persons(self, persons: int) -> int:
         """So many persons, or fewer where they have so many rows that memory would not hold them."""
         return max(1, min(persons, int(_ROWS_AT_ONCE / self._rows_each)))
 
@@ -182,7 +183,7 @@ class FamilyRelease:
     @cached_property
     def answering(self) -> dict[str, DrawnRows]:
         """The drawn persons that answers are computed from; the same whenever the release is opened."""
-        sampler, persons = FamilySampler(self.fitted, self.layout), self._most_persons(_ANSWERING)
+        sampler, persons = FamilySampler(self.fitted, self.layout), self.most_persons(_ANSWERING)
         return sampler.draw(persons, np.random.default_rng(_SEED))
 
     @cached_property
@@ -197,10 +198,10 @@ class FamilyRelease:
         tables   the frames of persons and of the tables down to the one that is asked about, with their keys
         table    whose target; by default the only table with one
 
-        What comes after a row is not looked at: the number of later rows is summed out. So is what is not given of
-        tables below or beside; give them where there are any, they tell more. A row without a parent row is told by the
-        target's distribution alone. Returns an array of rows x classes, see `classes`. Raises `RequestError` where
-        there is no such target, or it is numeric, or a frame lacks a key or an order.
+        What comes after a row is not looked at: the number of later rows is summed out. So is what tables below or
+        beside would say that are not given. The first call draws rows and fits a predictor to them. A row without a
+        parent row is told by the target's distribution alone. Returns an array of rows x classes, see `classes`. Raises
+        `RequestError` where there is no such target, or it is numeric, or a frame lacks a key or an order.
 
         Example
             >>> family.predict_proba(family.sample(50, seed=1), "stays").shape[1]
@@ -209,6 +210,18 @@ class FamilyRelease:
         from sfumato.artefact.families.prediction import predict_target
 
         return predict_target(self, tables, self._asked(table))
+
+    def predictors(self, table: str, unknown: frozenset[str]) -> "dict[str, RowPredictor]":
+        """What predicts the target of a table where some tables are not given; fitted once."""
+        from sfumato.artefact.families.prediction import fit_predictors
+
+        if (table, unknown) not in self._predictors:
+            self._predictors[table, unknown] = fit_predictors(self, table, unknown)
+        return self._predictors[table, unknown]
+
+    @cached_property
+    def _predictors(self) -> "dict[tuple[str, frozenset[str]], dict[str, RowPredictor]]":
+        return {}
 
     def predict(self, tables: Mapping[str, Any], table: str | None = None) -> Any:
         """The likeliest class of a table's target for each row, see `predict_proba`.

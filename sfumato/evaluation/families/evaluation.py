@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.artefact.families.frames import with_order
 from sfumato.artefact.families.release import FamilyRelease
 from sfumato.errors import RequestError
 from sfumato.evaluation.checking import ColumnCheck
@@ -179,7 +180,7 @@ def evaluate_family(
     progress("drawing synthetic persons")
     count = persons or held["real"].persons
     drawn = release.sample(count, seed=seed, output="arrow")
-    ordered = {name: _with_order(drawn[name], release, name) for name in family.tables}
+    ordered = {name: with_order(drawn[name], release.layout.tables[name]) for name in family.tables}
     held["synthetic"] = link_tables(ordered, family)
     progress("comparing columns, rows above and rows before")
     cells = Cells(held["real"])
@@ -194,22 +195,6 @@ def evaluate_family(
         _violations(release, held),
         scores,
     )
-
-
-def _with_order(table: pa.Table, release: FamilyRelease, name: str) -> pa.Table:
-    """A synthetic table with the column that puts rows in order, where that is not released: they are in order."""
-    layout = release.layout.tables[name]
-    if layout.ordered_by is None or layout.ordered_by in table.column_names:
-        return table
-    place = np.arange(table.num_rows)
-    match layout.table.order.type:  # type: ignore[union-attr]
-        case "date":
-            column = pa.array(place.astype("datetime64[D]"))
-        case "datetime":
-            column = pa.array(place.astype("datetime64[s]"))
-        case _:
-            column = pa.array(place)
-    return table.append_column(layout.ordered_by, column)
 
 
 def _compare_table(release: FamilyRelease, held: Mapping[str, FamilyRows], cells: Cells, name: str) -> TableComparison:
