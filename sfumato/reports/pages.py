@@ -2,16 +2,26 @@
 
 from importlib.resources import files
 
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 
 def page_template(name: str) -> Template:
     """A template of this folder; what it is not given is an error."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(files("sfumato.reports").joinpath(name).read_text(encoding="utf-8"))
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(_read),
+    )
+    return environment.get_template(name)
 
 
 def page_style(name: str) -> Markup:
     """A style sheet of this folder."""
-    return Markup(files("sfumato.reports").joinpath(name).read_text(encoding="utf-8"))
+    return Markup(_read(name))
+
+
+def _read(name: str) -> str:
+    return files("sfumato.reports").joinpath(name).read_text(encoding="utf-8")

@@ -3,13 +3,10 @@
 `python -m tests.families.fuzzing SECONDS SEED [MOST]` opens as many as it can and prints what went wrong.
 """
 
-import collections
 import io
 import random
 import resource
-import signal
 import sys
-import time
 import warnings
 from random import Random
 
@@ -19,11 +16,12 @@ import sfumato
 from sfumato.archive import members as archive
 from sfumato.artefact import bundle as layout
 from sfumato.artefact import verify as verification
+from sfumato.artefact.families import prediction
 from sfumato.artefact.families import release as drawing
-from sfumato.errors import ReleaseWarning, SfumatoError
+from sfumato.errors import ReleaseWarning
 from sfumato.reports.public_family import public_family_report
 from tests.families.making import Child, draw_rows, family_of, few_bins, storage_of, to_arrow
-from tests.fuzzing.bundles import MEMORY, SECONDS_FOR_ONE, TooSlow, _ring, forged
+from tests.fuzzing.bundles import MEMORY, Found, forge_and_use
 
 FAMILY = family_of(
     (
@@ -71,33 +69,13 @@ def use(data: bytes, rows: dict[str, pa.Table], stages: list[str], thorough: boo
         public_family_report(release)
 
 
-def fuzz(seconds: float, seed: int, most: int = 10**9) -> tuple[int, int, dict[tuple[str, str], list[str]]]:
+def fuzz(seconds: float, seed: int, most: int = 10**9) -> Found:
     """How many bundles were tried and opened, and what went wrong, by stage and kind."""
     random.seed(seed)
     members, rows = made_up()
     warnings.simplefilter("error")
-    drawing._ANSWERING, drawing._MOST_ROUNDS = 1 << 9, 20
-    wrong: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
-    tried = opened = 0
-    signal.signal(signal.SIGALRM, _ring)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and tried < most:
-        data, told = forged(members)
-        tried += 1
-        stages: list[str] = []
-        signal.alarm(SECONDS_FOR_ONE)
-        try:
-            use(data, rows, stages, thorough=random.random() < 0.1)
-        except SfumatoError:
-            pass
-        except TooSlow:
-            wrong[stages[-1], "too slow"].append(told)
-        except BaseException as error:  # noqa: BLE001 - this is what is looked for
-            wrong[stages[-1], type(error).__name__].append(f"{told} -> {str(error)[:90]}")
-        finally:
-            signal.alarm(0)
-        opened += len(stages) > 1
-    return tried, opened, dict(wrong)
+    drawing._ANSWERING, drawing._MOST_ROUNDS, prediction._DRAWN = 1 << 9, 20, 1 << 9
+    return forge_and_use(members, lambda data, stages, thorough: use(data, rows, stages, thorough), seconds, most)
 
 
 def main() -> None:
