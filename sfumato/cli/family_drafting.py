@@ -1,5 +1,6 @@
 """A first draft of a family's schema, from the headers of a folder; which ids tie tables is told by their names."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,9 @@ tables:
 """
 
 
+_ENDS = re.compile(r"[_ .-]+(id|uuid|guid|no|nr|number|key)$|(?<=[a-z])(ID|Id|No|Nr|Key)$")
+
+
 class _Table(NamedTuple):
     """A file: its columns, and those that are called like ids."""
 
@@ -28,7 +32,18 @@ class _Table(NamedTuple):
 
     @property
     def ids(self) -> list[str]:
-        return [column.name for column in self.columns if is_id(column.name, column.kind)]
+        """The columns that are called like ids, or like numbers of accounts or invoices."""
+        return [column.name for column in self.columns if _is_key(column)]
+
+
+def _is_key(column: Column) -> bool:
+    may_be = column.kind in ("integer", "text", "nothing")
+    return is_id(column.name, column.kind) or (may_be and _stem(column.name) != column.name.lower())
+
+
+def _stem(name: str) -> str:
+    """What an id is of: account for account_no."""
+    return _ENDS.sub("", name).lower()
 
 
 def draft_family(folder: str | Path) -> str:
@@ -62,7 +77,7 @@ def _files(folder: Path) -> dict[str, Path]:
 def _own_key(name: str, table: _Table) -> str | None:
     """The id that is called like the table: stay_id in stays."""
     for column in table.ids:
-        if column.lower().removesuffix("id").strip("_ ") in (name.lower(), name.lower().removesuffix("s")):
+        if _stem(column) in (name.lower(), name.lower().removesuffix("s")):
             return column
     return None
 
@@ -85,6 +100,8 @@ def _lines(
     name: str, table: _Table, keys: Mapping[str, str | None], parents: Mapping[str, str | None], named: set[str | None]
 ) -> Iterator[str]:
     parent, key = parents[name], keys[name]
+    root = _path(name, parents)[-1]
+    person = keys[root] if parent not in (None, root) and keys[root] in table.ids else None
     yield f"  {quoted(name)}:\n"
     if parent is None:
         yield f"    key: {quoted(key or 'FILL')}  # names the person\n"
@@ -93,10 +110,12 @@ def _lines(
         if name in named:
             yield f"    key: {quoted(key)}\n"
             yield "    # unique_key: true  # if no two persons have the same\n"
+        if person is not None:
+            yield f"    person: {quoted(person)}\n"
         yield "    rows: [0, FILL]  # fewest and most of one parent row\n"
         yield "    # order: FILL  # the column by which they follow each other, if there is one\n"
     yield "    columns:\n"
-    linking = {key if parent is None or name in named else None, None if parent is None else keys[parent]}
+    linking = {key if parent is None or name in named else None, None if parent is None else keys[parent], person}
     left_out = [
         column
         for column in table.columns

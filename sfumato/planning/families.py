@@ -20,6 +20,7 @@ from sfumato.planning.stages import BoundedSum, Stage, counting_stages
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget, noise_scale
 from sfumato.trusted.families import family_layout_of
+from sfumato.trusted.families.views import PERSONS
 from sfumato.trusted.privacy_filter import mu_of_units, units_of
 from sfumato.trusted.schema import FamilySchema
 from sfumato.trusted.schema.display import BOX
@@ -102,7 +103,7 @@ class PlannedFamily:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What should make somebody stop."""
-        return warn_of(self.epsilon, self.budget.delta, self.persons, max(self.groups.values()), "person")
+        return warn_of(self.epsilon, self.budget.delta, self.persons, self.groups[PERSONS], "person")
 
     @property
     def statement(self) -> str:
@@ -133,7 +134,7 @@ class PlannedFamily:
     def __repr__(self) -> str:
         return (
             f"PlannedFamily({self.schema.name!r}, persons={self.persons}, epsilon={self.epsilon:g}: groups of "
-            f"{max(self.groups.values()):,.0f} persons survive in every view)"
+            f"{self.groups[PERSONS]:,.0f} persons survive)"
         )
 
     def _repr_html_(self) -> str:

@@ -22,6 +22,7 @@ def private_family_report(evaluation: FamilyEvaluation, release: FamilyRelease) 
         style=page_style("private.css"),
         notice=NOTICE,
         evaluation=evaluation,
+        told=[one for one in evaluation.facts if one.describe()],
         statement=release.statement,
         rules=RULES,
         inks=_INKS,

@@ -173,3 +173,15 @@ BAD = {
 def test_questions_that_cannot_be_answered_are_refused_in_words(hospital, ask, words):
     with pytest.raises(RequestError, match=words):
         ask(hospital)
+
+
+def test_a_number_of_rows_that_is_drawn_as_nothing_is_not_certain(hospital):
+    """The interval has the noise of the number of rows, whatever was drawn."""
+    drawn = dict(hospital.answering)
+    drawn["stays"] = drawn["stays"].take(np.zeros(0, dtype=np.int64))
+    bare = dataclasses.replace(hospital)
+    vars(bare)["answering"] = drawn
+    assert bare["stays"].count().mean == 0
+    assert bare["stays"].count().high > 0
+    assert bare["stays"].per_person().high > 0
+    assert hospital["diagnoses"].count().high > 1.05 * hospital["diagnoses"].count().mean

@@ -45,6 +45,24 @@ def test_ids_and_text_that_tie_nothing_are_left_out(tmp_path):
     assert "secret" not in text
 
 
+def test_a_person_may_be_named_on_the_third_level_too(tmp_path):
+    for name, columns in {
+        "clients": ["ClientNr", "casino"],
+        "accounts": ["account_no", "ClientNr", "paid"],
+        "bookings": ["booking_id", "account_no", "ClientNr", "amount"],
+    }.items():
+        pyarrow.csv.write_csv(pa.table({column: [1] for column in columns}), tmp_path / f"{name}.csv")
+    draft = yaml.safe_load(draft_family(tmp_path))["tables"]
+    assert {name: table.get("parent") for name, table in draft.items()} == {
+        "clients": None,
+        "accounts": "clients",
+        "bookings": "accounts",
+    }
+    assert draft["bookings"]["person"] == "ClientNr"
+    assert [column["name"] for column in draft["clients"]["columns"]] == ["casino"]
+    assert [column["name"] for column in draft["accounts"]["columns"]] == ["paid"]
+
+
 def test_what_is_no_family_is_refused(tmp_path):
     for place in (tmp_path, tmp_path / "absent"):
         with pytest.raises(DataError, match=r"two tables|no folder"):

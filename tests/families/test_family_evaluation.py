@@ -6,12 +6,13 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import sfumato
 from sfumato.artefact.families.release import FamilyRelease
 from sfumato.errors import DataError, RequestError
-from sfumato.evaluation.families.evaluation import NOTICE, FamilyEvaluation, evaluate_family
+from sfumato.evaluation.families.evaluation import NOTICE, FamilyEvaluation, _graded, evaluate_family
 from sfumato.evaluation.families.reading import link_tables
 from sfumato.trusted.schema import FamilySchema
 from tests.families.hospital import broken_tables, schema, tables
@@ -137,3 +138,37 @@ BAD = {
 def test_what_cannot_be_compared_is_refused_in_words(hospital, test, options, kind, words):
     with pytest.raises(kind, match=words):
         sfumato.evaluate(hospital, tables(50), test, **options)
+
+
+def test_keys_of_two_persons_and_too_few_rows_are_told():
+    """Which the release itself cannot do."""
+    content = dict(tables(60))
+    stays = content["stays"]
+    first, other = (
+        stays.slice(0, 1),
+        stays.filter(pc.not_equal(stays["patient_id"], stays["patient_id"][0])).slice(0, 1),
+    )
+    shared = other.set_column(stays.column_names.index("stay_id"), "stay_id", first["stay_id"])
+    content["stays"] = pa.concat_tables([stays, shared])
+    content["diagnoses"] = content["diagnoses"].slice(5)
+    facts = {one.table: one for one in link_tables(content, schema()).facts}
+    assert facts["stays"].shared == 1
+    assert "keys that two persons or more have: 1" in facts["stays"].describe()
+    assert facts["diagnoses"].below > 0
+    assert "fewer rows than the schema says" in facts["diagnoses"].describe()
+    assert facts["patients"].describe() == ""
+
+
+def test_an_empty_test_table_is_no_error(hospital):
+    bare = {
+        **tables(60, 6),
+        "stays": tables(60, 6)["stays"].slice(0, 0),
+        "diagnoses": tables(60)["diagnoses"].slice(0, 0),
+    }
+    found = evaluate_family(hospital, tables(60), bare, persons=50)
+    assert all(one.real is None and one.synthetic is None for one in found.scores)
+
+
+def test_what_is_far_off_is_poor_however_far_test_persons_are():
+    assert _graded("a topic", 0.9, 0.9).grade == "poor"
+    assert _graded("a topic", 0.4, 0.4).grade == "good"

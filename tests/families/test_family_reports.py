@@ -145,7 +145,7 @@ def test_the_private_page_says_topics_rules_and_rows_that_do_not_count(private, 
     assert evaluation.headline in private
     for finding in evaluation.findings:
         assert f"<dd>{finding.topic}</dd>" in private
-    for words in ("rows above, by row", "rows above, by person", "Rows that were not released"):
+    for words in ("rows above, by row", "rows above, by person", "Rows that do not fit together"):
         assert words in private
     assert "rows are beyond the most that the schema allows" in private
     assert all(rule in private for rule in RULES)

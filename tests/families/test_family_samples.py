@@ -8,6 +8,7 @@ import pytest
 
 import sfumato
 from sfumato.errors import RequestError
+from sfumato.trusted.schema import FamilySchema
 from tests.families.hospital import schema, tables
 from tests.families.making import few_bins
 
@@ -190,3 +191,21 @@ def test_persons_with_very_many_rows_are_drawn_in_small_parts(hospital, monkeypa
     assert len(parts) > 3
     assert sum(part["patients"].num_rows for part in parts) == 1_500
     assert max(sum(table.num_rows for table in part.values()) for part in parts) < 4_000
+
+
+def test_a_condition_on_the_target_of_persons_is_met():
+    columns = [{"name": "a", "type": "category", "values": ["p", "q", "r"]}, {"name": "b", "type": "boolean"}]
+    content = {
+        "people": {"key": "id", "columns": columns, "target": "a"},
+        "rows": {"parent": "people", "rows": [0, 3], "columns": [{"name": "c", "type": "boolean"}]},
+    }
+    family = FamilySchema.from_dict({"sfumato": 2, "name": "t", "tables": content})
+    rng = np.random.default_rng(0)
+    people = {"id": np.arange(900), "a": np.array(["p", "q", "r"])[np.arange(900) % 3], "b": np.arange(900) % 3 == 0}
+    rows = {"id": rng.integers(0, 900, 800), "c": rng.random(800) < 0.5}
+    frames = {"people": pa.table(people), "rows": pa.table(rows)}
+    made = sfumato.release(frames, family, epsilon=20.0, types="declared", ledger=None, seed=1)
+    assert made.fitted.labellers["persons"]
+    for wanted in ("q", ["p", "r"]):
+        drawn = made.sample(60, given={"people": {"a": wanted}}, seed=1)["people"]
+        assert set(drawn["a"].to_pylist()) <= {*wanted}

@@ -82,6 +82,13 @@ BAD = {
         ),
         "somebody could have 1,010,000 rows",
     ),
+    "rows that are one number": (change("tables/stays/rows", 30), "write two numbers, such as .0, 20.; 30 is no pair"),
+    "a unit": (change("unit", {"column": "patient_id", "records": 3}), "whoever the key of its first table names"),
+    "columns without a table": (change("columns", []), "columns stand under their table"),
+    "constraint without a table": (
+        change("constraints", [{"if": {"ward": "maternity"}, "then": {"patients.sex": "f"}}]),
+        "'ward' names no table; write stays.ward",
+    ),
     "rows reversed": (change("tables/stays/rows", [5, 2]), "rows: write .fewest, most."),
     "rows of persons": (change("tables/patients/rows", [1, 2]), "this key is for tables with a parent"),
     "four levels": (change("tables/procedures", PROCEDURES), "is on level 4, and 3 are the most"),

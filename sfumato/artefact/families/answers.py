@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 By = Literal["row", "person"]
 
 _BAND = 1.96  # standard deviations to either side of a 95 % interval
+_BELOW = 0.03  # of the rows on the third level, by which a model may miss their number
 _NO_VALUE = "no row has a value of column {!r} under this condition; ask for a wider one"
 _NO_ORDER = "the values of column {!r} have no order; use marginal"
 
@@ -72,8 +73,8 @@ class TableAnswers:
             return _interval(persons, _BAND * deviation, low=0.0)
         drawn = self._drawn
         each = len(drawn[self.table]) / len(drawn[self.release.schema.root])
-        relative = math.hypot(deviation / max(persons, 1.0), self._deviation_of_rows / max(each * persons, 1.0))
-        return _interval(each * persons, _BAND * relative * each * persons, low=0.0)
+        reach = _BAND * math.hypot(each * deviation, self._deviation_of_rows)
+        return _interval(each * persons, reach, low=0.0)
 
     def per_person(self) -> Expectation:
         """The mean number of rows of a person, and its 95 % interval.
@@ -85,7 +86,8 @@ class TableAnswers:
         drawn, persons = self._drawn, max(self.release.fitted.persons.size, 1.0)
         each = len(drawn[self.table]) / len(drawn[self.release.schema.root])
         reach = 0.0 if self.table == self.release.schema.root else _BAND * self._deviation_of_rows / persons
-        return _interval(each, reach, low=0.0)
+        fewest = math.prod(self.release.schema.rows_of(name)[0] for name in self.release.schema.path(self.table)[1:])
+        return _interval(each, reach, low=float(fewest))
 
     def mean(self, column: str, *, by: By = "row", given: Mapping[str, Mapping[str, Any]] | None = None) -> Expectation:
         """The mean of a column over the rows, or over the means of persons, and its 95 % interval.
@@ -208,7 +210,11 @@ class TableAnswers:
 
     @cached_property
     def _deviation_of_rows(self) -> float:
-        """The noise of the number of rows of the table, or of the tables above it, given the number of persons."""
+        """The noise of the number of rows of the table, or of the tables above it, given the number of persons.
+
+        Rows on the third level are not counted by themselves: how many one row above has is the model's word, and by a
+        rule of thumb a few percent off.
+        """
         schema, layout = self.release.schema, self.release.layout
         first = schema.path(self.table)[1]
         count = f"{schema.root}.{layout.tables[schema.root].counts[first]}"
@@ -216,8 +222,11 @@ class TableAnswers:
             if isinstance(item.statistic, CodeSums) and count in item.statistic.columns:
                 block = item.statistic.blocks[item.statistic.columns.index(count)]
                 own = item.sigma / block.weight
-                drawn = self._drawn
-                return own * len(drawn[self.table]) / max(len(drawn[first]), 1)
+                if self.table == first:
+                    return own
+                drawn, persons = self._drawn, self.release.fitted.persons.size
+                each = len(drawn[self.table]) / len(drawn[schema.root])
+                return math.hypot(own * len(drawn[self.table]) / max(len(drawn[first]), 1), _BELOW * each * persons)
         return 0.0
 
     def _parts(self, column: str, by: str) -> list[tuple[float, TableMixture, str, str]]:

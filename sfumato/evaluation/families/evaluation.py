@@ -25,11 +25,13 @@ from sfumato.trusted.arrays import FloatArray
 NOTICE = "computed from private records, with no noise"
 GOOD, FAIR = 0.03, 0.08
 """How much farther than test persons synthetic ones may be for a good, and for a fair grade."""
+HOPELESS = 0.5
+"""A distance that is poor, however far test persons are."""
 AUC_GOOD, AUC_FAIR = 0.02, 0.06
 _OF_DISTANCES = (
     "Synthetic persons are compared with the real ones, and so are test persons, who differ by chance alone. A topic "
     f"is good where the mean distance exceeds that of the test persons by less than {GOOD}, fair below {FAIR}, else "
-    "poor."
+    f"poor; above {HOPELESS} it is poor in any case."
 )
 _OF_LEARNING = (
     f"Learning is good where the area under the ROC curve is at most {AUC_GOOD} below that from real persons, fair up "
@@ -126,6 +128,8 @@ class FamilyEvaluation:
 def _graded(topic: str, near: float, floor: float) -> FamilyFinding:
     excess = near - floor
     grade = "good" if excess < GOOD else "fair" if excess < FAIR else "poor"
+    if near > HOPELESS:
+        grade = "poor"
     return FamilyFinding(topic, grade, f"apart by {near:.3f}; test persons {floor:.3f}")
 
 

@@ -46,7 +46,8 @@ def learn_histories(
             for rows in (real, synthetic):
                 features, label = _labelled(rows, table, target, task)
                 some = _some(len(label))
-                scores.append(score(taught(features[some], label[some], None)(tested), truth) if len(label) else None)
+                there = len(label) > 0 and len(truth) > 0 and features.shape[1] > 0
+                scores.append(score(taught(features[some], label[some], None)(tested), truth) if there else None)
             own = _own_score(release, test, table, target) if task == WHOLE else None
             found.append(HistoryScore(table, target, task, scores[0], scores[1], own))
     return tuple(found)
@@ -59,7 +60,7 @@ def _some(rows: int) -> IntArray:
 
 
 def _columns(rows: FamilyRows, table: str, target: str, task: str) -> dict[str, FloatArray]:
-    """Everything that a learner sees of each row."""
+    """Everything that a learner sees of each row: rows above it, itself, the row before it, and rows below it."""
     layout, own = rows.layout, rows.rows(table)
     found: dict[str, FloatArray] = {}
     for above in layout.family.path(table)[:-1]:
@@ -73,6 +74,21 @@ def _columns(rows: FamilyRows, table: str, target: str, task: str) -> dict[str, 
             found[f"previous {table}.{name}"] = np.where(own.place > 0, np.roll(numbers, 1), np.nan)
     if layout.family.rows_of(table)[1] > 1:
         found[f"{table} (place)"] = own.place.astype(np.float64)
+    return found | (_rows_below(rows, table) if task == WHOLE else {})
+
+
+def _rows_below(rows: FamilyRows, table: str) -> dict[str, FloatArray]:
+    """How many rows each row has in every child table, and the means of their columns."""
+    found: dict[str, FloatArray] = {}
+    for child in rows.layout.family.children(table):
+        parent, size = rows.rows(child).parent, len(rows.rows(table).person)
+        found[f"number of {child}"] = np.bincount(parent, minlength=size).astype(np.float64)
+        for name in rows.layout.tables[child].measured:
+            numbers = rows.numbers(child, name)
+            known = ~np.isnan(numbers)
+            held = np.bincount(parent[known], minlength=size)
+            total = np.bincount(parent[known], weights=numbers[known], minlength=size)
+            found[f"mean {child}.{name}"] = np.where(held > 0, total / np.maximum(held, 1), np.nan)
     return found
 
 

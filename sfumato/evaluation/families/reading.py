@@ -23,6 +23,7 @@ from sfumato.trusted.sources.family_source import join_owners
 
 _KEY = bytes(32)  # which rows of a crowd are compared is no secret here
 _PLACE = "place in the stored table"
+_NO_LINK = "no parent row, no key, or one that another row of the person has"
 
 
 @dataclass(frozen=True)
@@ -32,20 +33,30 @@ class LinkFacts:
     rows       that the table has
     unlinked   without a parent row, without a key, or with one that another row of the person has
     beyond     more than the schema allows for one parent row; they are left out by lot
+    below      parent rows that have fewer rows here than the schema says
+    shared     keys of this table that rows of two persons or more have
     """
 
     table: str
     rows: int
     unlinked: int
     beyond: int
+    below: int = 0
+    shared: int = 0
+    of_persons: bool = False
 
     def describe(self) -> str:
         """In a few words; empty where all rows count."""
         parts = []
         if self.unlinked:
-            parts.append(f"{self.unlinked:,} of {self.rows:,} rows have no parent row, or no key of their own")
+            lacking = "no key, or one that another row has" if self.of_persons else _NO_LINK
+            parts.append(f"{self.unlinked:,} of {self.rows:,} rows have {lacking}")
         if self.beyond:
             parts.append(f"{self.beyond:,} of {self.rows:,} rows are beyond the most that the schema allows")
+        if self.below:
+            parts.append(f"{self.below:,} parent rows have fewer rows than the schema says")
+        if self.shared:
+            parts.append(f"keys that two persons or more have: {self.shared:,}; the promise needs that there are none")
         return "; ".join(parts)
 
 
@@ -130,7 +141,13 @@ def link_tables(stored: Mapping[str, pa.Table], family: FamilySchema) -> FamilyR
         linked = {name: _count(without, name) for name in family.tables}
     facts = tuple(
         LinkFacts(
-            name, stored[name].num_rows, stored[name].num_rows - linked[name], max(0, linked[name] - counted[name])
+            name,
+            stored[name].num_rows,
+            stored[name].num_rows - linked[name],
+            max(0, linked[name] - counted[name]),
+            _count_below(found, name),
+            _count_shared(found, name),
+            name == family.root,
         )
         for name in layout.tables
     )
@@ -140,6 +157,23 @@ def link_tables(stored: Mapping[str, pa.Table], family: FamilySchema) -> FamilyR
 def _count(rows: FamilyRows, table: str) -> int:
     """How many stored rows count for somebody."""
     return len(np.unique(rows.stored_rows(table)))
+
+
+def _count_below(rows: FamilyRows, table: str) -> int:
+    """How many parent rows have fewer rows than the schema says."""
+    parent, fewest = rows.layout.family.tables[table].parent, rows.layout.family.rows_of(table)[0]
+    if parent is None or not fewest:
+        return 0
+    held = np.bincount(rows.rows(table).parent, minlength=len(rows.rows(parent).person))
+    return int((held < fewest).sum())
+
+
+def _count_shared(rows: FamilyRows, table: str) -> int:
+    """How many keys that other rows name belong to several persons; of one person a key counts once."""
+    key = rows.rows(table).key
+    if key is None or not rows.layout.family.children(table):
+        return 0
+    return int((np.bincount(key.dictionary_encode().indices.to_numpy(), minlength=1) > 1).sum())
 
 
 @redact_errors

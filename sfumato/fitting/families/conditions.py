@@ -47,7 +47,10 @@ class FamilyConditions:
         for name, wanted in (given or {}).items():
             if name not in layout.tables:
                 hint = did_you_mean(str(name), layout.tables)
-                raise RequestError(f"there is no table {name!r}{hint}; there are {', '.join(layout.tables)}")
+                raise RequestError(
+                    f"there is no table {name!r}{hint}; write {{TABLE: {{COLUMN: value}}}} with one of "
+                    f"{', '.join(layout.tables)}"
+                )
             found[name] = conditions_of(wanted, Encoder(layout.tables[name].schema).columns)
         return cls(found, layout)
 

@@ -347,6 +347,9 @@ def _label(
     """Codes of a target as its labeller draws it; rows that are not there keep none."""
     own = codes[target]
     rows = len(own)
+    if isinstance(model, TableMixture):  # a condition may leave some classes alone
+        held = np.bincount(model.columns[target].groups, weights=model.marginal(target), minlength=len(labeller.share))
+        labeller = labeller.given((held[: len(labeller.share)] > 0).astype(np.float64))
     probabilities = labeller.probabilities(Batch(rows, codes))
     label = labeller.draw(probabilities, np.zeros(rows, dtype=np.int64) if component is None else component, rng)
     if isinstance(model, StepMixture):

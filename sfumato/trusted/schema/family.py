@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from sfumato.errors import SchemaError
@@ -77,6 +77,13 @@ class FamilyTable(Part):
         default=(), max_length=1_000, description="what is known of several columns of this table at once"
     )
 
+    @field_validator("rows", "gap", mode="before")
+    @classmethod
+    def _is_a_pair(cls, value: object) -> object:
+        if value is not None and not (isinstance(value, list | tuple) and len(value) == 2):
+            raise ValueError(f"write two numbers, such as [0, 20]; {value!r} is no pair")
+        return value
+
     @property
     def keys(self) -> tuple[str, ...]:
         """The columns that are read as ids."""
@@ -102,9 +109,14 @@ class FamilyTable(Part):
             if names[self.order].type not in _ORDERED:
                 raise ValueError(f"order: {self.order!r} is of type {names[self.order].type}, which has no order")
         if self.gap is not None and not (isinstance(self.order, str) and 0 <= self.gap[0] < self.gap[1]):
-            raise ValueError("gap: is for tables in the order of a released column: [0, MOST], lowest first")
+            raise ValueError(
+                "gap: is for tables in the order of a released column: two numbers from 0 on, lowest first"
+            )
         if self.rows is not None and not (0 <= self.rows[0] <= self.rows[1] <= MOST_ROWS and self.rows[1] > 0):
-            raise ValueError(f"rows: write [fewest, most], with at most {MOST_ROWS} rows of one parent row")
+            raise ValueError(
+                f"rows: write [fewest, most], lowest first and at most {MOST_ROWS:,} rows of one parent row; "
+                f"{list(self.rows)} is not so"
+            )
         return self
 
     def to_schema(self, name: str, text: TextFormat) -> Schema:
@@ -143,6 +155,16 @@ class FamilySchema(Part):
         max_length=100,
         description="what is known of columns of a table and of those above it: TABLE.COLUMN",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_of_a_family(cls, content: Any) -> Any:
+        if isinstance(content, dict):
+            if "unit" in content:
+                raise _at(("unit",), "a family protects whoever the key of its first table names; remove unit")
+            if "columns" in content:
+                raise _at(("columns",), "columns stand under their table: tables: {NAME: {columns: ...}}")
+        return content
 
     @model_validator(mode="after")
     def _tables_hang_together(self) -> Self:
@@ -264,6 +286,9 @@ class FamilySchema(Part):
         lowest = self.lowest_of(parsed)
         path = set(self.path(lowest))
         above = {name: column for name, column in self.columns.items() if name.split(".", 1)[0] in path}
+        for name in names_in(parsed):
+            if homes := [table for table in self.tables if "." not in name and f"{table}.{name}" in self.columns]:
+                raise ValueError(f"{name!r} names no table; write {homes[0]}.{name}")
         check_names(parsed, self.columns, set())
         if outside := [name for name in names_in(parsed) if name not in above]:
             raise ValueError(
