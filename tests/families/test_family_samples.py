@@ -14,6 +14,8 @@ from tests.families.making import few_bins
 
 PERSONS = 700
 
+FLAG = {"name": "c", "type": "boolean"}
+
 
 def frames(drawn: dict[str, pa.Table]) -> dict[str, pd.DataFrame]:
     return {name: table.to_pandas() for name, table in drawn.items()}
@@ -209,3 +211,31 @@ def test_a_condition_on_the_target_of_persons_is_met():
     for wanted in ("q", ["p", "r"]):
         drawn = made.sample(60, given={"people": {"a": wanted}}, seed=1)["people"]
         assert set(drawn["a"].to_pylist()) <= {*wanted}
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars"])
+def test_keys_that_are_text_come_back_as_text(kind):
+    """And match; keys that are numbers stay numbers."""
+    content = {
+        "people": {"key": "id", "columns": [{"name": "b", "type": "boolean"}]},
+        "accounts": {"parent": "people", "key": "no", "unique_key": True, "rows": [0, 3], "columns": [FLAG]},
+        "bookings": {"parent": "accounts", "rows": [1, 3], "columns": [FLAG]},
+    }
+    family = FamilySchema.from_dict({"sfumato": 2, "name": "t", "tables": content})
+    numbers = np.arange(80)
+    frames = {
+        "people": pa.table({"id": numbers, "b": numbers % 2 == 0}),
+        "accounts": pa.table({"no": [f"A-{one}" for one in numbers], "id": numbers, "c": numbers % 3 == 0}),
+        "bookings": pa.table({"no": [f"A-{one}" for one in numbers], "c": numbers % 5 == 0}),
+    }
+    if kind == "pandas":
+        frames = {name: table.to_pandas() for name, table in frames.items()}
+    elif kind == "polars":
+        frames = {name: pl.from_arrow(table) for name, table in frames.items()}
+    with few_bins():
+        made = sfumato.release(frames, family, epsilon=9.0, types="declared", ledger=None, seed=1)
+    drawn = {name: pl.DataFrame(table) for name, table in made.sample(40, seed=1).items()}
+    text = {name: drawn[name]["no"].to_list() for name in ("accounts", "bookings")}
+    assert all(isinstance(key, str) for keys in text.values() for key in keys)
+    assert set(text["bookings"]) == set(text["accounts"])
+    assert all(isinstance(key, int) for key in drawn["accounts"]["id"].to_list())

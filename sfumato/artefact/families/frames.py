@@ -10,7 +10,7 @@ from sfumato.artefact.drawing import with_keys
 from sfumato.artefact.frames import to_frame
 from sfumato.fitting.families.drawn_rows import DrawnRows
 from sfumato.trusted.constraints import layout_of
-from sfumato.trusted.encoding.header import FrameKind
+from sfumato.trusted.encoding.header import TEXT, FrameKind
 from sfumato.trusted.families.layout import TableLayout
 from sfumato.trusted.schema import FamilySchema
 from sfumato.trusted.schema.family import OrderColumn
@@ -44,6 +44,9 @@ def linked_tables(
 def to_family_frame(table: pa.Table, release: "FamilyRelease", name: str, output: FrameKind | None) -> Any:
     """One table as the kind of frame that it was, in the order of its columns."""
     header, schema = release.header[name], release.schema.schema_of(name)
+    for place, column in enumerate(table.column_names):
+        if column in schema.linking and header.types.get(column) == TEXT:
+            table = table.set_column(place, column, table.column(column).cast(pa.string()))
     frame = to_frame(table, header, schema, output)
     order = [*(column for column in header.types if column in set(table.column_names))]
     order += [column for column in table.column_names if column not in set(order)]

@@ -102,9 +102,9 @@ class FamilyRelease:
         seed      makes the sample repeatable; it does no harm to privacy, the release is public
         output    "arrow", "pandas" or "polars" where another kind is wanted
 
-        Names, order and types of the columns are those of the private tables; keys are fresh numbers 1, 2, 3. Rows of
-        one parent row stand in their order. Raises `RequestError` where numbers are no integers, a condition names an
-        unknown table or column, or has no probability.
+        Names, order and types of the columns are those of the private tables; keys are fresh numbers 1, 2, 3, written
+        as text where text was declared. Rows of one parent row stand in their order. Raises `RequestError` where
+        numbers are no integers, a condition names an unknown table or column, or has no probability.
 
         Example
             >>> tables = family.sample(100, seed=1)

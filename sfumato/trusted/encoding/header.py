@@ -20,6 +20,8 @@ from sfumato.trusted.schema import STORED_TYPE, Schema
 
 FrameKind = Literal["arrow", "pandas", "polars"]
 
+TEXT = "text"
+"""Of a key that ties tables: fresh keys are then numbers written as text. Of other columns it says nothing."""
 POLARS_NAMES = {
     **{f"int{bits}": f"Int{bits}" for bits in (8, 16, 32)},
     **{f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)},
@@ -54,7 +56,9 @@ class Header:
     @classmethod
     def of(cls, frame: FrameKind, declared: Mapping[str, str], schema: Schema) -> "Header":
         """The header of a table whose columns have these declared types; what the schema says of a type goes before."""
-        chosen = {**declared, **schema.stored_types, **dict.fromkeys(schema.linking, "")}
+        of_columns = {name: "" if kind == TEXT else kind for name, kind in declared.items()}
+        of_keys = {name: TEXT if declared.get(name) == TEXT else "" for name in schema.linking}
+        chosen = {**of_columns, **schema.stored_types, **of_keys}
         kept = {*schema.by_name, *schema.linking}
         return cls(frame, {name: chosen[name] for name in declared if name in kept})
 
@@ -63,6 +67,8 @@ def chosen_in_arrow(storage: pa.DataType) -> str:
     """What was chosen about an Arrow type."""
     if pa.types.is_dictionary(storage):
         return "ordered category" if storage.ordered else "category"
+    if pa.types.is_string(storage) or pa.types.is_large_string(storage) or pa.types.is_string_view(storage):
+        return TEXT
     if pa.types.is_timestamp(storage) and storage.tz:
         return _if_known(f"zone {storage.tz}")
     return _if_known({"float": "float32", "halffloat": "float16"}.get(str(storage), str(storage)))
@@ -74,7 +80,7 @@ def chosen_in_pandas(dtype: Any) -> str:
         return "ordered category" if dtype.ordered else "category"
     if getattr(dtype, "tz", None) is not None:
         return _if_known(f"zone {dtype.tz}")
-    return _if_known(str(dtype).lower())
+    return TEXT if str(dtype) in ("string", "str") else _if_known(str(dtype).lower())
 
 
 def chosen_in_polars(dtype: Any) -> str:
@@ -82,6 +88,8 @@ def chosen_in_polars(dtype: Any) -> str:
     if getattr(dtype, "time_zone", None):
         return _if_known(f"zone {dtype.time_zone}")
     name = str(dtype).split("(")[0]
+    if name in ("String", "Utf8"):
+        return TEXT
     return next((ours for ours, theirs in POLARS_NAMES.items() if theirs == name), "")
 
 
@@ -90,7 +98,7 @@ def _if_known(text: str) -> str:
 
 
 def _is_known(text: object) -> bool:
-    return isinstance(text, str) and (not text or STORED_TYPE.fullmatch(text) is not None)
+    return isinstance(text, str) and (text in ("", TEXT) or STORED_TYPE.fullmatch(text) is not None)
 
 
 def header_of_arrow(storage: pa.Schema, schema: Schema) -> Header:
