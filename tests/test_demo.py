@@ -20,6 +20,14 @@ def test_the_demo_runs_twice(tmp_path):
     assert "in 2 releases" in " ".join(done.output.split())
 
 
+def test_the_family_runs_too(tmp_path):
+    done = CliRunner().invoke(app, ["demo", "--family", "--out", str(tmp_path / "tour")])
+    assert done.exit_code == 0, done.output
+    made = sorted(path.name for path in (tmp_path / "tour").iterdir())
+    assert made == ["hospital.sfumato", "ledger.sqlite", "report.html", "synthetic.sqlite"]
+    assert "all of their rows in all tables" in " ".join(done.output.split())
+
+
 def test_the_schema_holds_every_value_of_the_table():
     """The demonstration's schema was written from the script, so nothing is clamped or unlisted."""
     schema = sfumato.Schema.load(SCHEMA)

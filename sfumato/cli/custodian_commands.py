@@ -41,21 +41,29 @@ if TYPE_CHECKING:
 
 
 @report_errors
-def demo(out: Annotated[Path, typer.Option(help="the folder to write to")] = Path("sfumato-demo")) -> None:
+def demo(
+    out: Annotated[Path, typer.Option(help="the folder to write to")] = Path("sfumato-demo"),
+    family: Annotated[bool, typer.Option("--family", help="three tables instead: patients, stays, diagnoses")] = False,
+) -> None:
     """Run release, sample and report on an embedded table of invented hospital stays.
 
     Example: `sfumato demo --out tour`
-    """
-    from sfumato.demo import SCHEMA, TABLE
 
-    bundle, table, page = out / "clinic.sfumato", out / "synthetic.csv", out / "report.html"
+    Tables that belong together: `sfumato demo --family --out tour`
+    """
+    from sfumato.demo import FAMILY, FAMILY_SCHEMA, SCHEMA, TABLE
+
+    data, schema, name, drawn = TABLE, SCHEMA, "clinic.sfumato", "synthetic.csv"
+    if family:
+        data, schema, name, drawn = FAMILY, FAMILY_SCHEMA, "hospital.sfumato", "synthetic.sqlite"
+    bundle, table, page = out / name, out / drawn, out / "report.html"
     try:
         out.mkdir(parents=True, exist_ok=True)
         for made_before in (bundle, table, page):
             made_before.unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"{out} cannot be used ({error.strerror}); choose another folder") from None
-    release(str(TABLE), schema=SCHEMA, epsilon=1.0, ledger=str(out / "ledger.sqlite"), out=bundle)
+    release(str(data), schema=schema, epsilon=1.0, ledger=str(out / "ledger.sqlite"), out=bundle)
     sample(bundle, out=table)
     report(bundle, out=page)
 
