@@ -28,6 +28,7 @@ from sfumato.trusted.encoding import CategoricalCodec, Encoder, NumericCodec
 from sfumato.trusted.schema.constraints import describe
 
 _MOST_COLUMNS = 40  # of a table that are drawn
+_MANY_GROUPS = 10  # of the smallest size that survives must be there before histories are called told; see `warn_of`
 _MOST_MEANS = 3
 _MOST_FOLLOWING, _MOST_VALUES = 3, 9
 
@@ -38,7 +39,7 @@ def public_family_report(release: FamilyRelease, about: About | None = None) -> 
     release   from a bundle, or just made; nothing else is looked at
     about     what the custodian says beside it
     """
-    statement = release.statement
+    statement, smallest = release.statement, smallest_family_group(release)
     return page_template("public_family.html").render(
         style=page_style("public.css"),
         release=release,
@@ -47,7 +48,8 @@ def public_family_report(release: FamilyRelease, about: About | None = None) -> 
         plain=plain_promise(statement, None),
         risks=[] if statement.seeded else risk_lines(statement, None),
         risk_picture="" if statement.seeded else risk_picture(statement),
-        smallest=smallest_family_group(release),
+        smallest=smallest,
+        drowned=smallest is not None and _MANY_GROUPS * smallest >= release.size,
         questions=_questions(release),
         tables=[_table(release, name) for name in release.schema.in_order],
         constraints=[

@@ -1,5 +1,6 @@
 """Both pages of a family: whole, standing alone, with the promise per person and both weightings of rows."""
 
+import dataclasses
 import re
 from xml.etree import ElementTree
 
@@ -149,3 +150,15 @@ def test_the_private_page_says_topics_rules_and_rows_that_do_not_count(private, 
         assert words in private
     assert "rows are beyond the most that the schema allows" in private
     assert all(rule in private for rule in RULES)
+
+
+def test_histories_are_promised_where_there_are_persons_enough(proven):
+    claim, refusal = "<li>what follows what, and learners on histories</li>", "with so few persons noise is larger"
+    many = dataclasses.replace(proven.fitted, persons=dataclasses.replace(proven.fitted.persons, size=50_000.0))
+    few = dataclasses.replace(proven.fitted, persons=dataclasses.replace(proven.fitted.persons, size=100.0))
+    for fitted, there, absent in ((many, claim, refusal), (few, refusal, claim)):
+        release = dataclasses.replace(proven, fitted=fitted)
+        vars(release)["answering"] = proven.answering
+        page = public_family_report(release)
+        assert there in page
+        assert absent not in page
