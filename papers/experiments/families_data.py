@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from experiments.tasks import data_folder
+from experiments.tasks import ICD9_CHAPTERS, data_folder
 from sfumato.demo.make_hospital import make_hospital
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.schema import FamilySchema
@@ -148,16 +148,7 @@ def two_levels(name: str, parent: tuple[str, str, list[Column]], child: tuple[st
 
 # -- patients and their encounters
 
-_GROUPS = {
-    "circulatory": [(390, 459), (785, 785)],
-    "respiratory": [(460, 519), (786, 786)],
-    "digestive": [(520, 579), (787, 787)],
-    "injury": [(800, 999)],
-    "musculoskeletal": [(710, 739)],
-    "genitourinary": [(580, 629), (788, 788)],
-    "neoplasms": [(140, 239)],
-    "diabetes": [(250, 250)],
-}
+_GROUPS = {**ICD9_CHAPTERS, "diabetes": [(250, 250)]}
 
 
 def group_of(code: pd.Series) -> Any:

@@ -152,22 +152,25 @@ def _first_stays() -> pd.DataFrame:
     return rows
 
 
+ICD9_CHAPTERS = {
+    "circulatory": [(390, 459), (785, 785)],
+    "respiratory": [(460, 519), (786, 786)],
+    "digestive": [(520, 579), (787, 787)],
+    "injury": [(800, 999)],
+    "musculoskeletal": [(710, 739)],
+    "genitourinary": [(580, 629), (788, 788)],
+    "neoplasms": [(140, 239)],
+}
+"""Diagnoses by ICD-9, as Strack et al. 2014 group them; first and last number."""
+
+
 def _chapter(code: str) -> str:
     if code.startswith("250"):
         return "diabetes"
     if not code[:1].isdigit():
         return "external" if code[:1] in "EV" else "missing"
     number = int(float(code))
-    spans = {
-        "circulatory": [(390, 459), (785, 785)],
-        "respiratory": [(460, 519), (786, 786)],
-        "digestive": [(520, 579), (787, 787)],
-        "injury": [(800, 999)],
-        "musculoskeletal": [(710, 739)],
-        "genitourinary": [(580, 629), (788, 788)],
-        "neoplasms": [(140, 239)],
-    }
-    found = (name for name, parts in spans.items() if any(low <= number <= high for low, high in parts))
+    found = (name for name, parts in ICD9_CHAPTERS.items() if any(low <= number <= high for low, high in parts))
     return next(found, "other")
 
 
