@@ -93,7 +93,7 @@ def release(
                 "slices", histograms along directions, for generators to train on;
                 or "auto": a subspace for 64 numeric columns or more with one category at most, as target, else tables
     adjacency   "add-remove" (one record more or less), "replace" or "label"
-    components  how many Gaussians a mixture without a category as target gets; by default as many as the data bear out
+    components  the most Gaussians that a mixture without a category as target gets; noisy counts say how many
     types       of a pandas or polars frame: "declared" says that you set the type of every column yourself, so that the
                 rows did not decide it. Else only columns that inference cannot change are accepted, see docs/values.md
     ledger      where the spending is written down: a `sfumato.Ledger`, its file, or `postgresql://host/database`; by

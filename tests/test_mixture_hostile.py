@@ -103,10 +103,10 @@ def test_any_table_without_labels_is_released_as_something_whole(name):
 
 
 @pytest.mark.parametrize("table", mostly_slow(["no rows", "one row", "five rows", "two points"], "no rows"))
-def test_as_many_components_as_asked_for_whatever_the_rows(table):
+def test_no_more_components_than_asked_for_whatever_the_rows(table):
     release = release_of(UNLABELLED[table], NO_TARGET, epsilon=2.0, components=3)
     check(release)
-    assert release.fitted.classes == 3
+    assert 1 <= release.fitted.classes <= 3
 
 
 def test_whole_numbers_and_dates_keep_their_kinds():

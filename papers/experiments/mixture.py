@@ -6,6 +6,8 @@
     scaling     KL by rows, classes, columns, and bounds that are too wide
     real        real tables in two halves: KL, held-out likelihood and accuracy of each action
     coverage    how often the intervals hold what they should
+    profiles    load profiles that nobody labelled: held-out likelihood by epsilon
+    auto        numbers alone: `tables` against `mixture` by columns and rows
     failures    tiny classes, constant and correlated columns, wide bounds, many columns
 
 KL is KL(released || fit of the same records without privacy), in nats: medians and quartiles over data sets. Every
@@ -19,7 +21,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments import mixture_accuracy, mixture_coverage, mixture_failures, mixture_held_out, mixture_pictures
+from experiments import (
+    mixture_accuracy,
+    mixture_coverage,
+    mixture_failures,
+    mixture_held_out,
+    mixture_or_tables,
+    mixture_pictures,
+    mixture_profiles,
+)
 from experiments.cells import Cell, Results
 
 RESULTS = Path(__file__).with_suffix(".json")
@@ -38,6 +48,8 @@ PARTS = {
     "scaling": Part(mixture_accuracy.scaling_cells, mixture_accuracy.show_scaling),
     "real": Part(mixture_held_out.cells, mixture_held_out.show),
     "coverage": Part(mixture_coverage.cells, mixture_coverage.show),
+    "profiles": Part(mixture_profiles.cells, mixture_profiles.show),
+    "auto": Part(mixture_or_tables.cells, mixture_or_tables.show),
     "failures": Part(mixture_failures.cells, mixture_failures.show),
 }
 

@@ -81,7 +81,7 @@ def release(
     adjacency: Annotated[Adjacency, typer.Option(help="what counts as one change of the table")] = Adjacency.ADD_REMOVE,
     components: Annotated[
         int | None,
-        typer.Option(help="Gaussians of a mixture without a category as target; default: chosen from the noisy counts"),
+        typer.Option(help="most Gaussians of a mixture without a category as target; noisy counts say how many"),
     ] = None,
     table: DatabaseTable = None,
     query: DatabaseQuery = None,

@@ -4,7 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.errors import EarlierDesignError
 from sfumato.trusted.schema.display import shorten
+
+
+def check_design(stored: int, current: int) -> None:
+    """Refuse a plan whose questions follow from answers in another way than this version's."""
+    if stored != current:
+        raise EarlierDesignError(
+            "it was made by a version that asks other questions; fit or verify it with that version of sfumato"
+        )
 
 
 @dataclass(frozen=True)

@@ -168,6 +168,8 @@ def _mixture(plan: MixturePlan) -> Iterator[Stage]:
         yield Stage(BoundedSum("counts in boxes"), plan.search.boxes, True)
         yield from _rounds(plan.search.first)
     yield from _rounds(plan.rounds)
+    if plan.search is not None:
+        yield Stage(BoundedSum("counts by distance, by class"), plan.search.radii, True)
 
 
 def _rounds(rounds: Rounds) -> Iterator[Stage]:

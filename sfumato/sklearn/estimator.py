@@ -33,14 +33,14 @@ _FAR = 1e100  # in ranges of a column: its square is still a number
 
 
 class PrivateGaussianMixture(BaseEstimator):  # type: ignore[misc]
-    """Gaussians of private records: one for each class of `y`, or as many as `n_components` says.
+    """Gaussians of private records: one for each class of `y`, or as many as noisy counts bear out.
 
     A thin face over `sfumato.release(..., mechanism="mixture")`. Every `fit` is a release and spends the whole
     (epsilon, delta); so does every fold and every candidate of a cross-validation or a grid search, and their costs add
     up. Name a `ledger` and a `dataset`, and they are written down and can be limited.
 
-    n_components    how many Gaussians records without `y` get; None: as many as the released counts bear out. With `y`
-                    there is one for each class, whatever is said here
+    n_components    the most Gaussians that records without `y` get (None: 10); the released counts say how many. With
+                    `y` there is one for each class, whatever is said here
     epsilon, delta  the whole budget of one fit
     bounds          between which values each feature lies, from what it means, never from the rows: (low, high), each a
                     number or an array of one number for each feature, or an array of shape (n_features, 2). A value

@@ -13,6 +13,7 @@ from sfumato.trusted.feature_maps import (
     ByTarget,
     CentredProjection,
     FourierFeatures,
+    Radii,
     ScaledColumns,
     Shells,
     Whitening,
@@ -43,6 +44,7 @@ MAPS = {
     "hampel": lambda factor: build_design("hampel", view(factor), 500.0, 1.0),
     "lift": lambda factor: build_design("lift", view(factor), 500.0, 1.0),
     "shells": lambda factor: Shells.of(view(factor)),
+    "radii": lambda factor: Radii(view(factor), (1.0, 4.0)),
     "boxes": lambda factor: Boxes(view(factor), 2, 8, 3.0),
 }
 
@@ -83,6 +85,7 @@ def test_other_kinds_sizes_and_columns_are_not_alike():
     ]
     assert not any(approx_equal(question, other) for other in others)
     assert not approx_equal(asked(Boxes(HERE, 2, 8, 3.0)), asked(Boxes(HERE, 2, 9, 3.0)))
+    assert not approx_equal(asked(Radii(HERE, (1.0, 4.0))), asked(Radii(HERE, (1.0, 4.1))))
     assert not approx_equal(
         asked(MAPS["waves"](1.0)), asked(FourierFeatures.of(np.array([[3.0, 9.0], [40.0, 50.0]]), 1.0))
     )

@@ -29,8 +29,9 @@ def spent(plan) -> list[float]:
     if plan.labels is not None:
         return [plan.labels]
     search = plan.search
-    before = () if search is None else (*search.waves, search.shells, search.boxes, *mus(search.first))
-    return [*before, *mus(plan.rounds)]
+    if search is None:
+        return [*mus(plan.rounds)]
+    return [*search.waves, search.shells, search.boxes, *mus(search.first), *mus(plan.rounds), search.radii]
 
 
 PLANS = {

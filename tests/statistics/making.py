@@ -3,10 +3,10 @@
 import numpy as np
 
 from sfumato.fitting.mechanisms.mixture.design import build_design
-from sfumato.trusted.feature_maps import Boxes, ByRule, FourierFeatures, Leaves, Shells, Whitening
+from sfumato.trusted.feature_maps import Boxes, ByRule, FourierFeatures, Leaves, Radii, Shells, Whitening
 from sfumato.trusted.feature_maps.bounded_map import BoundedMap
 
-KINDS = ("waves", "even waves", "hampel", "lift", "shells", "boxes", "leaves")
+KINDS = ("waves", "even waves", "hampel", "lift", "shells", "radii", "boxes", "leaves")
 DIMENSIONS = (1, 2, 3, 5, 8)
 STRENGTHS = (0.5, 30.0, 2_000.0, 100_000.0)  # n mu^2
 _PERIODS = 2 * np.pi / 1.15 * np.array([1.0, 3.0])
@@ -31,6 +31,8 @@ def a_map(kind: str, d: int, strength: float = 30.0, seed: int = 0) -> BoundedMa
     whitening = a_whitening(d, seed)
     if kind == "shells":
         return Shells.of(whitening)
+    if kind == "radii":
+        return Radii(whitening, (0.5 * d, d, 2.0 * d, 16.0 * d))
     if kind == "boxes":
         return Boxes(whitening, min(d, 3), 7, 3.0)
     return build_design(kind, whitening, strength, 1.0)

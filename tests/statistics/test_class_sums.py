@@ -24,18 +24,18 @@ from tests.statistics.splitting import same_for_any_split
 SCHEMA = Schema.from_yaml("""
 {sfumato: 1, name: t, target: label, columns: [
   {name: a, type: number, bounds: [0, 1]}, {name: b, type: integer, bounds: [1, 40000]},
-  {name: label, type: category, values: [p, q, r, s, t, u, v]}]}
+  {name: label, type: category, values: [p, q, r, s, t, u, v, w]}]}
 """)
 STEPS = {"a": 2**20 + 2, "b": 40_000}
-CODES = {**STEPS, "label": 7}
+CODES = {**STEPS, "label": 8}
 PLACES = ScaledColumns.of(SCHEMA.by_name, ["a", "b"])
 EVERY_KIND = tuple(a_map(kind, 2, seed=seed) for seed, kind in enumerate(KINDS))
-NEAR_KINDS = ("even waves", "lift", "shells", "boxes", "leaves")
+NEAR_KINDS = ("even waves", "lift", "shells", "radii", "boxes", "leaves")
 NEVER_FAR = tuple(a_map(kind, 2, seed=seed) for seed, kind in enumerate(NEAR_KINDS))
 RULE = ByRule((a_whitening(2, 1), a_whitening(2, 2), a_whitening(2, 3)), (0.0, 7.5, -2.0))
 STATISTICS = {
-    "every kind": ClassSums(PLACES, ByTarget("label", 7), EVERY_KIND),
-    "never far": ClassSums(PLACES, ByTarget("label", 7), (*NEVER_FAR, *NEVER_FAR[:2])),
+    "every kind": ClassSums(PLACES, ByTarget("label", 8), EVERY_KIND),
+    "never far": ClassSums(PLACES, ByTarget("label", 8), (*NEVER_FAR, *NEVER_FAR[:2])),
     "by a rule": ClassSums(PLACES, RULE, NEVER_FAR[:3]),
     "waves and scores by a rule": ClassSums(PLACES, RULE, (EVERY_KIND[0], EVERY_KIND[2], EVERY_KIND[2])),
     "one class": ClassSums(PLACES, ByRule((a_whitening(2),), (0.0,)), (a_map("shells", 2),)),
@@ -105,7 +105,7 @@ def test_the_claims():
 @pytest.mark.parametrize("kind", ["hampel", "waves"])
 def test_scores_and_light_waves_of_one_class_need_more_than_two_classes_do(kind):
     """Two records of one class: a claim of sqrt(2) for all maps alike would be caught."""
-    statistic = ClassSums(ScaledColumns.of(SCHEMA.by_name, ["a"]), ByTarget("label", 7), (a_map(kind, 1, 0.5),) * 7)
+    statistic = ClassSums(ScaledColumns.of(SCHEMA.by_name, ["a"]), ByTarget("label", 8), (a_map(kind, 1, 0.5),) * 8)
     codes = {"a": STEPS["a"], "label": 1}
     assert hunt(statistic, Adjacency.REPLACE, codes, "label", tries=1_000) > 1.05 * math.sqrt(2) * UNIT
 
@@ -175,7 +175,7 @@ def test_a_class_without_records_is_zero_and_the_others_keep_their_sums():
     rows = random_rows(200)
     rows[:, 2] = 4
     classes = STATISTICS["every kind"].split(STATISTICS["every kind"](batch_of(rows)))
-    assert [part.any() for part in classes] == [False, False, False, False, True, False, False]
+    assert [part.any() for part in classes] == [place == 4 for place in range(8)]
     assert [part.shape for part in classes] == [(one.blocks, one.width) for one in EVERY_KIND]
 
 

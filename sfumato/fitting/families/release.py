@@ -14,9 +14,10 @@ from sfumato.fitting.families.step_fit import fit_steps
 from sfumato.fitting.families.step_mixture import StepMixture
 from sfumato.fitting.families.view_curator import ViewCurator, per_person
 from sfumato.fitting.mechanisms.counts.classes import Classes
-from sfumato.fitting.mechanisms.counts.measure import Counted, check_design
+from sfumato.fitting.mechanisms.counts.measure import Counted
 from sfumato.fitting.mechanisms.counts.one_way import measure_one_way
 from sfumato.fitting.mechanisms.counts.pairs import measure_pairs
+from sfumato.fitting.mechanisms.counts.plan import DESIGN
 from sfumato.fitting.mechanisms.counts.ties import add_ties
 from sfumato.fitting.mechanisms.counts.zoom import zoom
 from sfumato.fitting.mechanisms.tables.adaptation import TargetModel
@@ -24,6 +25,7 @@ from sfumato.fitting.mechanisms.tables.release import Fit, fit_mixture
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.replay import Replay
+from sfumato.fitting.stored_plan import check_design
 from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.families import FamilyLayout, View
 from sfumato.trusted.families.views import PERSONS
@@ -105,7 +107,7 @@ class _Release:
     def _measure_counts(self, view: View, plan: ViewPlan) -> Counted[ViewPlan]:
         """Single columns, the number of all rows, and pairs."""
         curator = ViewCurator(self._curator, view.name)
-        check_design(plan)
+        check_design(plan.design, DESIGN)
         self._progress(f"{view.name}: measuring single-column counts, with noise")
         everything = Classes(np.zeros(1, dtype=np.int64), np.ones(1))
         plan, shapes = zoom(curator, plan, everything)

@@ -11,6 +11,7 @@ from sfumato.trusted.feature_maps.kind_grid import KindGrid
 from sfumato.trusted.feature_maps.leaves import Leaves
 from sfumato.trusted.feature_maps.partition import ByRule, ByTarget, Partition, Together
 from sfumato.trusted.feature_maps.radial_weight import RadialWeight
+from sfumato.trusted.feature_maps.radii import Radii
 from sfumato.trusted.feature_maps.scaled_columns import ScaledColumns
 from sfumato.trusted.feature_maps.scores import Hampel, Lift
 from sfumato.trusted.feature_maps.shells import Shells
@@ -34,6 +35,7 @@ __all__ = [
     "Lookup",
     "Partition",
     "RadialWeight",
+    "Radii",
     "ScaledColumns",
     "Shells",
     "Softmax",

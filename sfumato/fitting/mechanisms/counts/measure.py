@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Generic, NamedTuple
 
-from sfumato.errors import EarlierDesignError
 from sfumato.fitting.mechanisms.counts.one_way import OneWays, measure_one_way
 from sfumato.fitting.mechanisms.counts.pairs import PairTables, measure_pairs
-from sfumato.fitting.mechanisms.counts.plan import DESIGN, CountsPlan
+from sfumato.fitting.mechanisms.counts.plan import DESIGN
 from sfumato.fitting.mechanisms.counts.target import cut_target
 from sfumato.fitting.mechanisms.counts.ties import add_ties
 from sfumato.fitting.mechanisms.counts.zoom import Plan, zoom
+from sfumato.fitting.stored_plan import check_design
 from sfumato.trusted.measurement import CuratorLike
 
 
@@ -21,17 +21,9 @@ class Counted(NamedTuple, Generic[Plan]):
     pairs: PairTables | None
 
 
-def check_design(plan: CountsPlan) -> None:
-    """Refuse a plan whose questions follow from answers in another way."""
-    if plan.design != DESIGN:
-        raise EarlierDesignError(
-            "it was made by a version that asks other questions; fit or verify it with that version of sfumato"
-        )
-
-
 def measure_counts(curator: CuratorLike, plan: Plan, progress: Callable[[str], None] = lambda _: None) -> Counted[Plan]:
     """Measure all counts of a plan, or read them from a record, if it is of this version's design."""
-    check_design(plan)
+    check_design(plan.design, DESIGN)
     progress("measuring single-column counts, with noise")
     plan, classes = cut_target(curator, plan)
     plan, shapes = zoom(curator, plan, classes)

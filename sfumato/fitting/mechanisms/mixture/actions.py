@@ -1,13 +1,14 @@
 """From what is known of every class to the model that is released. Post-processing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sfumato.fitting.mechanisms.mixture.posterior import ClassPosterior
 from sfumato.fitting.mechanisms.mixture.posterior import Draws as PosteriorDraws
 from sfumato.fitting.mechanisms.mixture.rounds import ClassState
+from sfumato.fitting.mechanisms.mixture.scale_law import ScaleLaw
 from sfumato.fitting.mechanisms.mixture.shell_moments import parts_of
 from sfumato.fitting.mechanisms.mixture.symmetric import root_near_columns, smat, svec
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
@@ -29,24 +30,34 @@ class Tuning(TuningConstants, group="mixture.actions"):
     least_variance = 2.0**-48  # finer than the steps of a scale
 
 
+_Part = tuple[float, FloatArray, FloatArray]  # share, mean, covariance
+
+
 @dataclass(frozen=True)
 class _Class:
     """The Gaussians of one class by action, each with its share, and draws of its count, mean and covariance."""
 
     count: float
-    mixture: list[tuple[float, FloatArray, FloatArray]]
-    wide: list[tuple[float, FloatArray, FloatArray]]
-    detailed: list[tuple[float, FloatArray, FloatArray]]
+    mixture: list[_Part]
+    wide: list[_Part]
+    detailed: list[_Part]
     draws: tuple[FloatArray, FloatArray, FloatArray]
 
 
-def model_of(states: Sequence[ClassState], scales: Mapping[str, NumericCodec], target: str | None) -> GaussianMixture:
-    """The model of all classes."""
+def model_of(
+    states: Sequence[ClassState],
+    scales: Mapping[str, NumericCodec],
+    target: str | None,
+    laws: Sequence[ScaleLaw] = (),
+) -> GaussianMixture:
+    """The model of all classes; `laws` are the scales of their tails, where they were measured."""
     size = len(scales)
     draws = int(
         np.clip(Tuning.numbers / (len(states) * (1 + size + size * size)), Tuning.fewest_draws, Tuning.most_draws)
     )
     known = [_class(state, draws, public_rng(Tuning.stream + k)) for k, state in enumerate(states)]
+    if laws:
+        known = [_scaled(*each) for each in zip(known, states, laws, strict=True)]
     counts = np.array([max(one.count, 1.0) for one in known])
     actions = {action: _gaussians([getattr(one, action) for one in known], counts) for action in ACTIONS}
     drawn = [np.stack(part, axis=1) for part in zip(*(one.draws for one in known), strict=True)]
@@ -55,7 +66,7 @@ def model_of(states: Sequence[ClassState], scales: Mapping[str, NumericCodec], t
     )
 
 
-def _gaussians(classes: list[list[tuple[float, FloatArray, FloatArray]]], counts: FloatArray) -> Gaussians:
+def _gaussians(classes: list[list[_Part]], counts: FloatArray) -> Gaussians:
     rows = [
         (k, count * share, mean, cov)
         for k, (count, parts) in enumerate(zip(counts, classes, strict=True))
@@ -92,6 +103,29 @@ def _class(state: ClassState, draws: int, rng: PublicRng) -> _Class:
         detailed or [(1.0, mean, cov)],
         moments,
     )
+
+
+def _scaled(one: _Class, state: ClassState, law: ScaleLaw) -> _Class:
+    """A class whose records have several scales around the Gaussian of its middle.
+
+    Where shells have spoken, they have measured the covariance of all its records; else it is that of all scales.
+    """
+    if law.is_gaussian:
+        return one
+    if state.best is not None:
+        return replace(one, detailed=_spread(state.posterior.mean, state.posterior.cov, law))
+    mixture, wide = (
+        [(share, mean, law.level * cov) for share, mean, cov in parts] for parts in (one.mixture, one.wide)
+    )
+    ((_, mean, cov),) = one.wide
+    counts, means, covs = one.draws
+    draws = counts, means, law.level * covs
+    return replace(one, mixture=mixture, wide=wide, detailed=_spread(mean, cov, law), draws=draws)
+
+
+def _spread(mean: FloatArray, cov: FloatArray, law: ScaleLaw) -> list[_Part]:
+    """A Gaussian for each scale."""
+    return [(float(share), mean, scale * cov) for share, scale in zip(law.shares, law.scales, strict=True)]
 
 
 def own_moments(

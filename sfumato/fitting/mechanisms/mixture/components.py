@@ -1,5 +1,6 @@
 """Components of records that nobody labelled, found in noisy counts of boxes. Post-processing."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,9 @@ from sfumato.trusted.arrays import FloatArray
 class Tuning(TuningConstants, group="mixture.components"):
     """See `sfumato.fitting.tuning`."""
 
-    most_components = 10  # that are tried where their number is not given
+    most_components = 10  # that are tried where no number is given
+    price = 3.0  # of a parameter, in units of the misfit, of which chance alone explains 1
+    patience = 3  # numbers that may be worse than the best before the search ends
     starts = 12
     finalists = 3
     short = 15
@@ -38,23 +41,43 @@ class Filled(NamedTuple):
 
 
 def find_components(
-    centres: FloatArray, counts: FloatArray, noise: float, side: float, number: int | None, rng: PublicRng
+    centres: FloatArray,
+    counts: FloatArray,
+    noise: float,
+    side: float,
+    most: int | None,
+    risk: Callable[[float], float],
+    rng: PublicRng,
 ) -> list[Component]:
-    """Gaussians that explain noisy counts of boxes; where their number is not given, as many as the counts bear out."""
-    total = max(float(counts.sum()), 1.0)
-    tried = [number] if number is not None else range(1, Tuning.most_components + 1)
-    best: tuple[float, list[Component]] = (np.inf, [])
-    for k in tried:
+    """Gaussians that explain noisy counts of boxes: as many as the counts bear out and the budget can measure.
+
+    `risk` is what it costs, in nats over all its records, to measure a component of so many records. The fit that the
+    counts support best, by misfit and number of parameters, is taken for the truth q; of the fits q_k with at most as
+    many components the one is chosen that loses least in all, n KL(q || q_k) + the risk of its components.
+    """
+    total, axes = max(float(counts.sum()), 1.0), centres.shape[1]
+    tried: list[tuple[FloatArray, list[Component]]] = []
+    best, supported = np.inf, 0
+    for k in range(1, (most or Tuning.most_components) + 1):
         filled = _filled(centres, counts, noise, side, k)
         found = fit_components(filled, k, rng)[1]
-        expected = total * _share_of_boxes(centres, found, filled.inside)
-        variance = noise**2 + expected + (Tuning.rough * expected) ** 2
-        misfit = float(((counts - expected) ** 2 / variance).sum())
-        axes = centres.shape[1]
-        price = k * (1 + axes + axes * (axes + 1) / 2) * np.log(len(counts))
-        if misfit + price < best[0]:
-            best = misfit + price, found
-    return best[1]
+        shares = _share_of_boxes(centres, found, filled.inside)
+        tried.append((shares, found))
+        variance = noise**2 + total * shares + (Tuning.rough * total * shares) ** 2
+        misfit = float(((counts - total * shares) ** 2 / variance).sum())
+        price = k * (1 + axes + axes * (axes + 1) / 2) * Tuning.price
+        if misfit + price < best:
+            best, supported = misfit + price, k
+        if k == supported + Tuning.patience:
+            break
+    truth = tried[supported - 1][0]
+
+    def loss(candidate: tuple[FloatArray, list[Component]]) -> float:
+        shares, found = candidate
+        lost = float(truth @ np.log(np.maximum(truth, 1e-300) / np.maximum(shares, 1e-300)))
+        return total * lost + sum(risk(max(total * one.weight, 1.0)) for one in found)
+
+    return min(tried[:supported], key=loss)[1]
 
 
 def _filled(centres: FloatArray, counts: FloatArray, noise: float, side: float, number: int) -> Filled:

@@ -141,6 +141,12 @@ def hampel_risk(weights: tuple[float, ...], d: int, x: float) -> float:
     return float(noise / x + chance)
 
 
+def design_risk(kind: Kind, d: int, x: float) -> float:
+    """n times the expected KL of one round with the design that `build_design` takes for x = n mu^2."""
+    weights = tuple(_tables(Tuning.designs)[kind][d - 1][level_of(x)])
+    return hampel_risk(weights, d, x) if kind == "hampel" else lift_risk(weights[0], weights[1], d, x)
+
+
 def best_weights(kind: Kind, d: int, level: int) -> list[float]:
     """The weights of least risk, by Nelder and Mead from a few starts."""
     x = x_of(level)

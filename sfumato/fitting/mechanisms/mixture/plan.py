@@ -25,10 +25,13 @@ class Tuning(TuningConstants, group="mixture.plan"):
     last = (0.15, 0.25)
     search = (0.03, 0.02, 0.04, 0.13)  # without labels: waves, shells and boxes of all records
     first = 0.26  # and of the rounds before the last ones
+    radii = 0.05  # and of the counts by distance
     least_mu = 2.0**-17  # below it the noise leaves the lattice
 
 
 MOST_CLASSES = 1_000
+DESIGN = 2
+"""Which questions follow from a plan and earlier answers; a number of its own whenever that changes."""
 _MOST_ROUNDS = 20  # of one kind, in a plan that is read
 MOST_COMPONENTS = 50
 
@@ -59,18 +62,24 @@ class Rounds:
 
 @dataclass(frozen=True)
 class Search:
-    """Without labels: the mu of waves, shells and boxes, the rounds on what they find, and how many are wanted."""
+    """Without labels: the mu of each question, the rounds on what they find, and how many components at most."""
 
     waves: tuple[float, ...]
     shells: float
     boxes: float
     first: Rounds
     components: int | None
+    radii: float
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "Search":
         """The search that `asdict` wrote."""
-        fields = {**content, "waves": tuple(content["waves"]), "first": Rounds.from_dict(content["first"])}
+        fields = {
+            "radii": 0.0,
+            **content,
+            "waves": tuple(content["waves"]),
+            "first": Rounds.from_dict(content["first"]),
+        }
         if len(fields["waves"]) > _MOST_ROUNDS:
             raise ValueError("the plan has too many rounds")
         return cls(**fields)
@@ -87,26 +96,28 @@ class MixturePlan:
     rounds: Rounds
     search: Search | None = None
     labels: float | None = None  # mu of the counts of labels, where the features are public
+    design: int = DESIGN
 
     def to_dict(self) -> dict[str, Any]:
         """See `Plan`."""
         search = self.search
         found = None if search is None else {**asdict(search), "first": asdict(search.first)}
-        return {"rounds": asdict(self.rounds), "search": found, "labels": self.labels}
+        return {"rounds": asdict(self.rounds), "search": found, "labels": self.labels, "design": self.design}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> "MixturePlan":
         """The plan that `to_dict` wrote."""
+        content = {"design": 1, **content}
         target, codes = _target_of(schema)
         names = [name for name in schema.by_name if name != target]
         _refuse(schema, names)
         search = None if content["search"] is None else Search.from_dict(content["search"])
         _refuse_classes(schema, target, adjacency, search.components if search else None)
-        if (target is None) != (search is not None) or set(content) != {"rounds", "search", "labels"}:
+        if (target is None) != (search is not None) or set(content) != {"rounds", "search", "labels", "design"}:
             raise ValueError("the plan is not of a mixture with this target")
         classes = codes[target].size if target is not None else (search and search.components) or 1
         places, rounds = ScaledColumns.of(schema.by_name, names), Rounds.from_dict(content["rounds"])
-        return cls(places, target, classes, adjacency, rounds, search, content["labels"])
+        return cls(places, target, classes, adjacency, rounds, search, content["labels"], content["design"])
 
 
 def _target_of(schema: Schema) -> tuple[str | None, Mapping[str, Codes]]:
@@ -122,7 +133,7 @@ def _shares_of_rounds() -> tuple[float, ...]:
 
 
 def plan_mixture(schema: Schema, budget: Budget, adjacency: Adjacency, components: int | None = None) -> MixturePlan:
-    """The plan for a table; `components` is how many are wanted where no category parts the records."""
+    """The plan for a table; `components` is how many there may be at most where no category parts the records."""
     target, codes = _target_of(schema)
     names = [name for name in schema.by_name if name != target]
     _refuse(schema, names)
@@ -133,13 +144,19 @@ def plan_mixture(schema: Schema, budget: Budget, adjacency: Adjacency, component
     if target is not None:
         mus = budget.split(_shares_of_rounds(), Tuning.least_mu)
         return MixturePlan(places, target, codes[target].size, adjacency, Rounds.of(mus))
-    left = 1 - sum(Tuning.search) - Tuning.first
+    left = 1 - sum(Tuning.search) - Tuning.first - Tuning.radii
     rounds = _shares_of_rounds()
-    shares = (*Tuning.search, *(Tuning.first * share for share in rounds), *(left * share for share in rounds))
+    shares = (
+        *Tuning.search,
+        *(Tuning.first * share for share in rounds),
+        *(left * share for share in rounds),
+        Tuning.radii,
+    )
     mus = budget.split(shares, Tuning.least_mu)
     found, size = len(Tuning.search), len(rounds)
-    search = Search(mus[: found - 2], mus[found - 2], mus[found - 1], Rounds.of(mus[found : found + size]), components)
-    return MixturePlan(places, None, components or 1, adjacency, Rounds.of(mus[found + size :]), search)
+    first, last = Rounds.of(mus[found : found + size]), Rounds.of(mus[found + size : -1])
+    search = Search(mus[: found - 2], mus[found - 2], mus[found - 1], first, components, mus[-1])
+    return MixturePlan(places, None, components or 1, adjacency, last, search)
 
 
 def _refuse_classes(schema: Schema, target: str | None, adjacency: Adjacency, components: int | None) -> None:

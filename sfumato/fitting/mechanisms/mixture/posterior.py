@@ -110,6 +110,13 @@ class ClassPosterior:
         mean_var = prior.mean_var / np.exp(2 * prior.log_sd)
         self.laplace = np.diag(np.concatenate([[(prior.count_sd / prior.count) ** 2], mean_var, spread]))
 
+    def continue_from(self, before: "ClassPosterior") -> None:
+        """Take in the scores of another posterior of the same class, and start at its mode."""
+        self.scores = [*before.scores]
+        self.count, self.mean, self.root = before.count, before.mean.copy(), before.root.copy()
+        if self.scores:
+            self.solve(8)
+
     @property
     def dimension(self) -> int:
         """How many columns there are."""

@@ -13,7 +13,7 @@ from sfumato.fitting.approx_equal import approx_equal
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.mixture.actions import model_of
 from sfumato.fitting.mechanisms.mixture.label_table import release_label_table
-from sfumato.fitting.mechanisms.mixture.plan import MixturePlan, plan_mixture
+from sfumato.fitting.mechanisms.mixture.plan import DESIGN, MixturePlan, plan_mixture
 from sfumato.fitting.mechanisms.mixture.rounds import Questions, measure_classes
 from sfumato.fitting.mechanisms.mixture.tuning import MIXTURE_TUNING
 from sfumato.fitting.mechanisms.mixture.unlabelled import release_unlabelled
@@ -22,6 +22,7 @@ from sfumato.fitting.models.gaussian_mixture.model import GaussianMixture
 from sfumato.fitting.replay import Replay
 from sfumato.fitting.retraining.evidence import TrainingData
 from sfumato.fitting.retraining.fourier_evidence import read_fourier
+from sfumato.fitting.stored_plan import check_design
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.encoding import Batch
@@ -32,10 +33,11 @@ from sfumato.trusted.schema import Schema
 
 def release_mixture(curator: CuratorLike, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
     """Measure every class, round by round, and fit its Gaussian."""
+    check_design(plan.design, DESIGN)
     scales = plan.places.scales
     if plan.target is None and plan.search is not None:
         found = release_unlabelled(curator, plan, plan.search, scales, progress)
-        return replace(found, settings={"components": plan.search.components})
+        return replace(found, action="detailed", settings={"components": plan.search.components})
     assert plan.target is not None  # noqa: S101 - a plan without a target has a search
     if plan.labels is not None:
         features = curator.features(plan.places.names)

@@ -59,6 +59,11 @@ class ClassState:
                 weighted += score.value[0] * score.one.w / score.deviation**2
         return max(weighted / precision, 2.0), 1 / math.sqrt(precision)
 
+    def take_in(self, before: "ClassState") -> None:
+        """Add what earlier rounds have said of the same class, and go on from there."""
+        self.posterior.continue_from(before.posterior)
+        self.best, self.moments, self.seen_through = before.best, before.moments, before.seen_through
+
 
 @dataclass(frozen=True)
 class Questions:
@@ -92,9 +97,13 @@ class Questions:
         return asked, asked.split(answer.values), answer.sigma / UNIT
 
 
-def measure_classes(questions: Questions, rounds: Rounds, stream: int = 0) -> list[ClassState]:
-    """All rounds."""
+def measure_classes(
+    questions: Questions, rounds: Rounds, stream: int = 0, known: Sequence[ClassState] = ()
+) -> list[ClassState]:
+    """All rounds; `known` is what earlier rounds have said of the same classes."""
     states = [ClassState(ClassPosterior(prior)) for prior in measure_coarse(questions, rounds.waves)]
+    for state, before in zip(states, known, strict=False):
+        state.take_in(before)
     mus = (*rounds.scores, rounds.probe, *rounds.last)
     probe = len(rounds.scores)
     for t, mu in enumerate(mus):
@@ -134,11 +143,11 @@ def _next_map(questions: Questions, rounds: Rounds, state: ClassState, k: int, t
     mu = (*rounds.scores, rounds.probe, *rounds.last)[t]
     deviation = questions.unit / mu
     if state.best is not None:
-        return Shells.of(_shell_whitening(state.best.mean, state.best.cov))
+        return Shells.of(shell_whitening(state.best.mean, state.best.cov))
     rough = t == 0 or posterior.expected_kl() <= Tuning.rough
     centre, scale = posterior.whitening(public_rng(stream + 1000 * t + k), rough)
     if probing:
-        shells = Shells.of(_shell_whitening(centre, scale))
+        shells = Shells.of(shell_whitening(centre, scale))
         if shell_risk(shells, deviation, posterior.count) < Tuning.probed:
             return shells
     values, vectors = np.linalg.eigh(scale)
@@ -147,7 +156,8 @@ def _next_map(questions: Questions, rounds: Rounds, state: ClassState, k: int, t
     return build_design(kind, Whitening.of(inverse, centre), posterior.count, 1 / deviation)
 
 
-def _shell_whitening(centre: FloatArray, scale: FloatArray) -> Whitening:
+def shell_whitening(centre: FloatArray, scale: FloatArray) -> Whitening:
+    """The whitening by an estimate, its axes near the columns, where heavy tails live."""
     floor = Tuning.least_sd**2 * np.eye(len(centre))
     inverse = np.linalg.inv(root_near_columns(scale + floor))
     return Whitening.of(np.asarray(inverse, dtype=np.float64), centre)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato.fitting.mechanisms.mixture.rules import chosen_by
-from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
+from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians, gaussian_kl
 from sfumato.fitting.models.gaussian_mixture.model import Draws, GaussianMixture
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
@@ -42,25 +42,36 @@ def uncut(model: GaussianMixture, rule: ByRule) -> GaussianMixture:
 
 
 def _matched(measured: Gaussians, rule: ByRule) -> Gaussians:
-    """By steps: the model is moved by how far its cut parts are from the measured ones."""
+    """By steps: the model is moved by how far its cut parts are from the measured ones; the nearest of all is kept.
+
+    Components that are no Gaussians may drive the steps apart; then the model stays what was measured.
+    """
     now, normal = measured, public_rng(Tuning.stream).standard_normal((Tuning.draws, measured.means.shape[1]))
     spread = (np.arange(Tuning.draws) + 0.5) / Tuning.draws
-    for _ in range(Tuning.steps):
+    nearest, least = measured, np.inf
+    for _ in range(Tuning.steps + 1):
         component = np.searchsorted(np.cumsum(now.weights), spread).clip(max=len(now.weights) - 1)
         points = now.means[component] + np.einsum("nab,nb->na", now.roots[component], normal)
         part = chosen_by(rule, points)
         weights, means, covs = now.weights.copy(), now.means.copy(), now.covs.copy()
-        for k in range(len(weights)):
+        off = 0.0
+        for k, wanted in enumerate(measured.weights):
             mine = points[part == k]
+            share = len(mine) / Tuning.draws
+            off += wanted * np.log(wanted / max(share, 1 / Tuning.draws))
             if len(mine) < max(Tuning.least_share * Tuning.draws, 2 * points.shape[1] + 2):
                 continue
-            weights[k] *= np.clip(measured.weights[k] / (len(mine) / Tuning.draws), 0.5, 2.0)
-            turn = _affine(np.cov(mine.T).reshape(covs[k].shape), measured.covs[k])
+            mean, cov = mine.mean(0), np.cov(mine.T).reshape(covs[k].shape)
+            off += wanted * gaussian_kl(measured.means[k], measured.covs[k], mean, cov)
+            weights[k] *= np.clip(wanted / share, 0.5, 2.0)
+            turn = _affine(cov, measured.covs[k])
             covs[k] = turn @ covs[k] @ turn.T
-            means[k] += measured.means[k] - mine.mean(0)
+            means[k] += measured.means[k] - mean
+        if off < least:
+            nearest, least = now, off
         covs = (covs + covs.transpose(0, 2, 1)) / 2
         now = Gaussians(now.owner, weights / weights.sum(), means, covs)
-    return now
+    return nearest
 
 
 def _affine(before: FloatArray, after: FloatArray) -> FloatArray:
