@@ -160,7 +160,9 @@ def _later(plan: CountsPlan) -> Iterator[tuple[str, float | None]]:
 def _mixture(plan: MixturePlan) -> Iterator[Stage]:
     """Rounds of sums over each class; without classes first a search for them."""
     if plan.labels is not None:
-        yield Stage(BoundedSum(f"counts of {plan.target} in the leaves of a tree"), plan.labels, True)
+        yield Stage(BoundedSum(f"counts of {plan.target} in the leaves of a tree"), plan.labels[0], True)
+        for mu in plan.labels[1:]:
+            yield Stage(BoundedSum("scores, by class"), mu, True)
     if plan.search is not None:
         for mu in plan.search.waves:
             yield Stage(BoundedSum("waves of all columns"), mu, True)

@@ -13,6 +13,7 @@ from sfumato.errors import BundleError, RequestError
 from sfumato.fitting.mechanisms.mixture import label_table
 from sfumato.fitting.mechanisms.mixture.label_table import explain_row
 from sfumato.fitting.mechanisms.mixture.public_tree import grown_leaves, rule_of_records
+from sfumato.fitting.models.gaussian_mixture.gaussians import gaussian_kl
 from sfumato.fitting.public_rng import public_rng
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.curator import Curator
@@ -42,6 +43,37 @@ def outcome(release, features=None) -> str:
     return {check.what: check.outcome for check in verify(release, features)}[FOLLOWS]
 
 
+def overlapping(seed: int, distance: float, rows: int = 1_200) -> pa.Table:
+    """Two classes whose means are so many deviations apart."""
+    rng = np.random.default_rng(seed)
+    yes = rng.random(rows) < 0.4
+    a = 5 + 0.4 * rng.standard_normal(rows) + 0.4 * distance * (yes - 0.5)
+    b = 0.5 * (a - 5) + 0.5 * rng.standard_normal(rows)
+    return pa.table({"a": a, "b": b, "y": np.where(yes, "yes", "no")})
+
+
+def released_with(adjacency: str, rows: pa.Table, seed: int) -> sfumato.Release:
+    return sfumato.release(
+        rows, PUBLIC_FEATURES, epsilon=1.0, mechanism="mixture", adjacency=adjacency, ledger=None, seed=seed,
+    types="declared")  # fmt: skip
+
+
+def apart_from_fit(release: sfumato.Release, rows: pa.Table) -> float:
+    """KL(released || fit) of the classes, by their released weights."""
+    found, frame = release.fitted.actions["mixture"], rows.to_pandas()
+    low, width = np.array([0.0, -5.0]), np.array([10.0, 10.0])
+    total = 0.0
+    for k, kind in enumerate(("no", "yes")):
+        mine = (frame[frame["y"] == kind][["a", "b"]].to_numpy() - low) / width
+        total += found.weights[k] * gaussian_kl(found.means[k], found.covs[k], mine.mean(axis=0), np.cov(mine.T))
+        total += found.weights[k] * np.log(found.weights[k] * len(frame) / len(mine))
+    return total
+
+
+def kind_of(measurement) -> str:
+    return type(measurement.statistic.maps[0]).__name__
+
+
 class TestARelease:
     def test_predicts_about_as_well_as_the_labels_allow(self, release):
         truth = np.array(ROWS["y"].to_pylist())
@@ -58,11 +90,28 @@ class TestARelease:
         share = release.fitted.actions["mixture"].weights
         assert share[1] == pytest.approx((frame["y"] == "yes").mean(), abs=0.05)
 
-    def test_asks_one_question_and_spends_all_on_it(self, release):
-        (only,) = release.statement.items
-        assert only.what.startswith("counts in leaves of 2 columns by y")
-        assert only.units == release.statement.units_spent
-        assert release.statement.units_budget - release.statement.units_spent <= 1
+    def test_asks_three_questions_and_spends_all_on_them(self, release):
+        items = release.statement.items
+        assert len(items) == 3
+        assert items[0].what.startswith("counts in leaves of 2 columns by y")
+        assert sum(item.units for item in items) == release.statement.units_spent
+        assert release.statement.units_budget - release.statement.units_spent <= 3
+
+    def test_asks_for_scores_where_classes_overlap_and_for_the_counts_again_where_they_lie_apart(self, release):
+        assert [kind_of(one) for one in release.measurements] == ["Leaves", "Hampel", "Hampel"]
+        apart = release_of(overlapping(0, distance=12.0), epsilon=4.0)
+        assert [kind_of(one) for one in apart.measurements] == ["Leaves", "Leaves", "Leaves"]
+        assert outcome(apart, overlapping(0, distance=12.0)) == "holds"
+
+    @pytest.mark.parametrize("distance", [1.0, 2.0, 4.0])
+    def test_loses_less_than_a_release_that_hides_whole_records(self, distance):
+        """Adjacency replace implies adjacency label, so that there must be something to gain."""
+        rows = overlapping(1, distance)
+        label, replace = (
+            np.median([apart_from_fit(released_with(adjacency, rows, seed), rows) for seed in range(5)])
+            for adjacency in ("label", "replace")
+        )
+        assert label < replace
 
     def test_is_fitted_anew_with_the_features_alone(self, release):
         assert outcome(release) == "not checked"

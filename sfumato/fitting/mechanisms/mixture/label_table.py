@@ -1,28 +1,40 @@
-"""Public features, private labels: counts of labels in leaves of like records say which records have which label.
+"""Public features, private labels: sums over the records of each label say which records have which label.
 
 1. leaves are cut from the public records (see `public_tree`);
-2. one question: how many records of each label lie in each leaf;
-3. the labels of records are guessed so that their numbers agree with the counts: probabilities r_i minimise
-   sum_i KL(r_i || p_i) + sum_leaves |counts - sum r_i|^2 / (2 noise^2), p_i by the present class Gaussians, which are
-   then fitted to the guesses anew;
-4. the moments of the public records, weighed by the guesses, are the release.
+2. the first question: how many records of each label lie in each leaf;
+3. the labels of records are guessed so that sums over them agree with the answers (see `label_guesses`);
+4. further questions: the counts once more where the guesses are sure, because classes lie apart; else scores of every
+   class, through the whitening by the guesses so far, which measure classes that overlap;
+5. the moments of the public records, weighed by the guesses, are the release.
 """
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.fitting.mechanisms.mixture.design import build_design
+from sfumato.fitting.mechanisms.mixture.label_guesses import (
+    Answers,
+    ClassScores,
+    LabelGuesses,
+    LeafCounts,
+    class_moments,
+    pooled_moments,
+)
 from sfumato.fitting.mechanisms.mixture.plan import MixturePlan
 from sfumato.fitting.mechanisms.mixture.public_tree import grown_leaves, rule_of_records
-from sfumato.fitting.mechanisms.mixture.rounds import Questions
+from sfumato.fitting.mechanisms.mixture.rounds import Questions, score_whitening
 from sfumato.fitting.models.gaussian_mixture.gaussians import Gaussians
 from sfumato.fitting.models.gaussian_mixture.model import ACTIONS, Draws, GaussianMixture
-from sfumato.fitting.public_rng import public_rng
+from sfumato.fitting.public_rng import PublicRng, public_rng
 from sfumato.fitting.tuning import TuningConstants
-from sfumato.trusted.arrays import FloatArray, IntArray
+from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch, NumericCodec
-from sfumato.trusted.feature_maps import ByTarget, Leaves
+from sfumato.trusted.feature_maps import ByTarget, Hampel, Leaves
+from sfumato.trusted.feature_maps.bounded_map import UNIT
 from sfumato.trusted.feature_maps.scaled_columns import PLACE_BITS
 from sfumato.trusted.measurement import CuratorLike
 
@@ -33,22 +45,24 @@ class Tuning(TuningConstants, group="mixture.label_table"):
     records_per_leaf = 10.0  # noise deviations that half a leaf must hold
     fewest_in_leaf = 5.0
     most_records = 100_000  # whose labels are guessed: a bound on time
-    least_noise = 0.3  # below it counts are exact to rounding
-    guesses = 60
-    newton = 8
+    most_numbers = 2**25  # of vectors of scores, likewise
+    steps = 30
+    mixed = 0.1  # impurity of the guesses from which on scores are asked
     draws = 60
-    drawn_guesses = 6
+    drawn_steps = 2
     stream = 900_000
-    least_variance = 1e-5  # of a class, relative to that of the column
 
 
-class _Counts(NamedTuple):
-    """Noisy counts (leaves x classes), the leaf of each record, and how many records each stands for."""
+class _Chosen(NamedTuple):
+    """Public records that stand for all: places (columns x records), and which share of all they are."""
 
-    table: FloatArray
-    leaf: IntArray
-    records: FloatArray
-    noise: float
+    places: FloatArray
+    share: float
+
+    @property
+    def records(self) -> FloatArray:
+        """Records x columns, from 0 to 1."""
+        return np.asarray(self.places.T * 2.0**-PLACE_BITS, dtype=np.float64)
 
 
 def release_label_table(
@@ -56,84 +70,140 @@ def release_label_table(
     features: Batch,
     plan: MixturePlan,
     target: str,
-    mu: float,
+    mus: Sequence[float],
     scales: Mapping[str, NumericCodec],
     progress: Callable[[str], None],
 ) -> GaussianMixture:
-    """Cut the public records into leaves, ask for the labels in each, and guess the labels of the records."""
+    """Ask for the labels in leaves of the public records, then for scores of every class, and guess who has which."""
     progress("partitioning the public features")
     rng = public_rng(Tuning.stream)
     places = plan.places(features) if features.rows else np.full((len(scales), 1), 2.0 ** (PLACE_BITS - 1))
-    records = places.T * 2.0**-PLACE_BITS
     questions = Questions(curator, plan.places, ByTarget(target, plan.classes), plan.adjacency)
-    rule = rule_of_records(records, plan.classes, rng)
-    smallest = max(Tuning.records_per_leaf * questions.unit / mu, Tuning.fewest_in_leaf)
-    leaves = grown_leaves(places, rule, rule(Batch(len(records), {}), places), smallest)
+    leaves = _leaves(places, plan.classes, questions.unit / math.hypot(*mus), rng)
     progress("measuring counts of labels, with noise")
-    asked, values, noise = questions.ask([leaves] * plan.classes, mu)
+    seen, table = _ask_counts(questions, leaves, mus[0])
+    size = max(float(table.values.sum()), 1.0)
+    chosen = _choose(places, plan.classes, len(mus) - 1, rng)
+    answers = Answers(_counts(seen, table, places, chosen))
+    guesses = _guess(chosen, answers, progress)
+    for mu in mus[1:]:
+        if guesses.impurity < Tuning.mixed:
+            progress("measuring counts of labels, with noise")
+            table = table.averaged(_ask_counts(questions, leaves, mu)[1])
+            answers = replace(answers, counts=_counts(seen, table, places, chosen))
+            guesses = _guess(chosen, answers, progress)
+        else:
+            progress("measuring scores of each class, with noise")
+            answers = replace(answers, scores=(*answers.scores, _ask_scores(questions, chosen, guesses.shares, mu)))
+            progress("estimating the labels of the public records")
+            guesses.take(answers)
+            guesses.settle(Tuning.steps)
+    return _model(chosen.records, answers, guesses, size, scales, target)
+
+
+def _guess(chosen: _Chosen, answers: Answers, progress: Callable[[str], None]) -> LabelGuesses:
+    """The labels of the chosen records, from a start by the counts alone."""
+    progress("estimating the labels of the public records")
+    start = _started(answers.counts, chosen.records.shape[1])
+    guesses = LabelGuesses(chosen.records, answers, start[answers.counts.leaf])
+    guesses.settle(Tuning.steps)
+    return guesses
+
+
+class _Table(NamedTuple):
+    """Noisy counts (leaves x classes), and the sd of their noise."""
+
+    values: FloatArray
+    noise: float
+
+    def averaged(self, other: "_Table") -> "_Table":
+        """Both answers to one question, by precision."""
+        mine, theirs = self.noise**-2, other.noise**-2
+        values = (mine * self.values + theirs * other.values) / (mine + theirs)
+        return _Table(values, (mine + theirs) ** -0.5)
+
+
+def _ask_counts(questions: Questions, leaves: Leaves, mu: float) -> tuple[Leaves, _Table]:
+    asked, values, noise = questions.ask([leaves] * questions.parting.size, mu)
     seen = asked.maps[0]
     assert isinstance(seen, Leaves)  # noqa: S101 - the curator answers what it was asked
-    progress("estimating the labels of the public records")
-    leaf = seen.leaf(places)
-    table = np.stack([value[:, 0] for value in values], axis=1)
-    size = max(float(table.sum()), 1.0)
-    if len(leaf) > Tuning.most_records:
-        chosen = np.sort(rng.choice(len(leaf), Tuning.most_records, replace=False))
-        table *= _ratio(leaf[chosen], leaf, seen.blocks)[:, None]
-        noise *= Tuning.most_records / len(leaf)
-        leaf, records = leaf[chosen], records[chosen]
-    counts = _Counts(table, leaf, np.bincount(leaf, minlength=seen.blocks).astype(float), noise)
-    return _model(records, counts, size, scales, target)
+    return seen, _Table(np.stack([value[:, 0] for value in values], axis=1), noise)
 
 
-def _ratio(few: IntArray, leaf: IntArray, leaves: int) -> FloatArray:
-    """Which share of each leaf was chosen."""
-    chosen, all_of_it = (np.bincount(part, minlength=leaves) for part in (few, leaf))
-    ratio: FloatArray = chosen / np.maximum(all_of_it, 1)
-    return ratio
+def _leaves(places: FloatArray, classes: int, noise: float, rng: PublicRng) -> Leaves:
+    """Leaves of like records, large enough for counts with this noise."""
+    rule = rule_of_records(_Chosen(places, 1.0).records, classes, rng)
+    smallest = max(Tuning.records_per_leaf * noise, Tuning.fewest_in_leaf)
+    return grown_leaves(places, rule, rule(Batch(places.shape[1], {}), places), smallest)
+
+
+def _choose(places: FloatArray, classes: int, rounds: int, rng: PublicRng) -> _Chosen:
+    """So many records that time and memory are bounded."""
+    columns, rows = places.shape
+    width = classes * max(rounds, 1) * (2 + columns + columns * (columns + 1) // 2)
+    most = min(Tuning.most_records, max(Tuning.most_numbers // width, 1))
+    if rows <= most:
+        return _Chosen(places, 1.0)
+    return _Chosen(places[:, np.sort(rng.choice(rows, most, replace=False))], most / rows)
+
+
+def _counts(leaves: Leaves, table: _Table, places: FloatArray, chosen: _Chosen) -> LeafCounts:
+    """What the counts of all records say of the chosen ones."""
+    leaf, values = leaves.leaf(chosen.places), table.values
+    records = np.bincount(leaf, minlength=leaves.blocks).astype(np.float64)
+    if chosen.share < 1:
+        values = values * (records / np.maximum(np.bincount(leaves.leaf(places), minlength=leaves.blocks), 1))[:, None]
+    return LeafCounts(values, leaf, table.noise * chosen.share)
+
+
+def _ask_scores(questions: Questions, chosen: _Chosen, guesses: FloatArray, mu: float) -> ClassScores:
+    """Sums of the scores of every class, through the whitening by the guesses."""
+    number, means, covs = pooled_moments(chosen.records, guesses)
+    maps = [
+        build_design("hampel", score_whitening(mean, cov), float(count) / chosen.share, mu / questions.unit)
+        for count, mean, cov in zip(number, means, covs, strict=True)
+    ]
+    asked, values, noise = questions.ask(maps, mu)
+    seen = [one for one in asked.maps if isinstance(one, Hampel)]
+    vectors = tuple(np.ascontiguousarray(one(chosen.places).values.T) / UNIT for one in seen)
+    return ClassScores(tuple(value[0] * chosen.share for value in values), vectors, noise * chosen.share)
 
 
 def _model(
-    records: FloatArray, counts: _Counts, size: float, scales: Mapping[str, NumericCodec], target: str
+    records: FloatArray,
+    answers: Answers,
+    guesses: LabelGuesses,
+    size: float,
+    scales: Mapping[str, NumericCodec],
+    target: str,
 ) -> GaussianMixture:
-    """The model of the guesses; draws are guesses under counts with fresh noise of the same size."""
-    classes, rng = counts.table.shape[1], public_rng(Tuning.stream + 1)
-    guesses = guess_labels(records, counts, _started(counts, records.shape[1])[counts.leaf], Tuning.guesses)
-    drawn = []
+    """The model of the guesses; draws are guesses under answers with fresh noise of the same size."""
+    number, means, covs = class_moments(records, guesses.shares)
+    drawn, rng = [], public_rng(Tuning.stream + 1)
     for _ in range(Tuning.draws):
-        other = counts._replace(table=counts.table + counts.noise * rng.standard_normal(counts.table.shape))
-        drawn.append(_moments(records, guess_labels(records, other, guesses, Tuning.drawn_guesses)))
-    number, means, covs = _moments(records, guesses)
+        other = guesses.copy()
+        other.take(answers.with_noise(rng))
+        other.settle(Tuning.drawn_steps, near=True)
+        drawn.append(class_moments(records, other.shares))
     number = np.maximum(number, 0.5)
-    gaussians = Gaussians(np.arange(classes), number / number.sum(), means, covs)
+    gaussians = Gaussians(np.arange(len(number)), number / number.sum(), means, covs)
     draws = Draws(*(np.array(part) for part in zip(*drawn, strict=True)))
-    return GaussianMixture(scales, target, classes, size, dict.fromkeys(ACTIONS, gaussians), draws)
+    return GaussianMixture(scales, target, len(number), size, dict.fromkeys(ACTIONS, gaussians), draws)
 
 
-def _moments(records: FloatArray, guesses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Counts, means and covariances of the classes by weighed records; a class without any gets those of all."""
-    number = guesses.sum(axis=0) + 1e-9
-    means = (guesses.T @ records + 1e-9 * records.mean(axis=0)) / number[:, None]
-    floor = np.diag(records.var(axis=0) * Tuning.least_variance + 2.0**-48)
-    covs = np.empty((len(number), records.shape[1], records.shape[1]))
-    for k, (mean, mine) in enumerate(zip(means, guesses.T, strict=True)):
-        away = records - mean
-        covs[k] = (mine[:, None] * away).T @ away / max(number[k] - 1, 0.5) + floor
-    return number, means, (covs + covs.transpose(0, 2, 1)) / 2
-
-
-def _started(counts: _Counts, columns: int) -> FloatArray:
+def _started(counts: LeafCounts, columns: int) -> FloatArray:
     """Shares of the classes in every leaf: few labels explain a leaf, and every class has a leaf to start from."""
     leaves, classes = counts.table.shape
+    records = np.bincount(counts.leaf, minlength=leaves).astype(np.float64)
     price = np.log(leaves * classes) + 1
     start = np.array(
-        [explain_row(row, total, counts.noise, price) for row, total in zip(counts.table, counts.records, strict=True)]
+        [explain_row(row, total, counts.noise, price) for row, total in zip(counts.table, records, strict=True)]
     )
     for k in range(classes):
         if start[:, k].sum() < columns + 2:
-            at = int(np.argmax(counts.table[:, k] / np.sqrt(counts.records + 1.0)))
-            taken = min(max(counts.table[at, k], columns + 2.0), counts.records[at] / 2)
-            start[at] *= (counts.records[at] - taken) / max(counts.records[at], 1e-9)
+            at = int(np.argmax(counts.table[:, k] / np.sqrt(records + 1.0)))
+            taken = min(max(counts.table[at, k], columns + 2.0), records[at] / 2)
+            start[at] *= (records[at] - taken) / max(records[at], 1e-9)
             start[at, k] += taken
     shares: FloatArray = start / np.maximum(start.sum(axis=1, keepdims=True), 1e-9)
     return shares
@@ -153,46 +223,3 @@ def explain_row(row: FloatArray, total: float, noise: float, price: float) -> Fl
         if cost < best:
             best, found = cost, counts
     return found
-
-
-def guess_labels(records: FloatArray, counts: _Counts, guesses: FloatArray, steps: int) -> FloatArray:
-    """Probabilities of the labels of records, from a start: the dual of the problem by Newton's steps, and a refit."""
-    pull = np.zeros(counts.table.shape)
-    for _ in range(steps):
-        log_fit = _log_classes(records, guesses)
-        for _ in range(Tuning.newton):
-            now = log_fit + pull[counts.leaf]
-            now = np.exp(now - now.max(axis=1, keepdims=True))
-            now /= now.sum(axis=1, keepdims=True)
-            step = _newton(counts, now, pull)
-            pull = pull + np.clip(step, -3, 3)
-            if np.abs(step).max() < 1e-3:
-                break
-        moved = float(np.abs(now - guesses).max())
-        guesses = now
-        if moved < 1e-3:
-            break
-    return guesses
-
-
-def _newton(counts: _Counts, now: FloatArray, pull: FloatArray) -> FloatArray:
-    """The step of the dual variables of every leaf: r_ik in proportion to p_ik exp(pull_k of its leaf)."""
-    leaves, classes = counts.table.shape
-    variance = max(counts.noise, Tuning.least_noise) ** 2
-    total = np.zeros((leaves, classes))
-    np.add.at(total, counts.leaf, now)
-    curvature = np.zeros((leaves, classes, classes))
-    np.add.at(curvature, counts.leaf, -now[:, :, None] * now[:, None, :])
-    curvature[:, np.arange(classes), np.arange(classes)] += total + variance
-    side = counts.table - total - variance * pull
-    return np.asarray(np.linalg.solve(curvature, side[:, :, None])[:, :, 0], dtype=np.float64)
-
-
-def _log_classes(records: FloatArray, guesses: FloatArray) -> FloatArray:
-    """log of count times density of every class; a class of few records has the covariance of all classes together."""
-    number, means, covs = _moments(records, guesses)
-    few = number < records.shape[1] + 3
-    if few.any():
-        covs[few] = np.einsum("k,kab->ab", number, covs) / number.sum()
-    gaussians = Gaussians(np.arange(len(number)), np.full(len(number), 1 / len(number)), means, covs)
-    return gaussians.log_joint(records, np.arange(records.shape[1])) + np.log(np.maximum(number, 0.1))

@@ -26,11 +26,12 @@ class Tuning(TuningConstants, group="mixture.plan"):
     search = (0.03, 0.02, 0.04, 0.13)  # without labels: waves, shells and boxes of all records
     first = 0.26  # and of the rounds before the last ones
     radii = 0.05  # and of the counts by distance
+    labels = (0.4, 0.25, 0.35)  # with public features: counts in leaves, scores
     least_mu = 2.0**-17  # below it the noise leaves the lattice
 
 
 MOST_CLASSES = 1_000
-DESIGN = 2
+DESIGN = 3
 """Which questions follow from a plan and earlier answers; a number of its own whenever that changes."""
 _MOST_ROUNDS = 20  # of one kind, in a plan that is read
 MOST_COMPONENTS = 50
@@ -95,7 +96,7 @@ class MixturePlan:
     adjacency: Adjacency
     rounds: Rounds
     search: Search | None = None
-    labels: float | None = None  # mu of the counts of labels, where the features are public
+    labels: tuple[float, ...] | None = None  # where the features are public: mu of each question
     design: int = DESIGN
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,7 +118,15 @@ class MixturePlan:
             raise ValueError("the plan is not of a mixture with this target")
         classes = codes[target].size if target is not None else (search and search.components) or 1
         places, rounds = ScaledColumns.of(schema.by_name, names), Rounds.from_dict(content["rounds"])
-        return cls(places, target, classes, adjacency, rounds, search, content["labels"], content["design"])
+        return cls(places, target, classes, adjacency, rounds, search, _labels_of(content["labels"]), content["design"])
+
+
+def _labels_of(content: Any) -> tuple[float, ...] | None:
+    """The mu of labels; one number in the plans of design 1."""
+    mus = None if content is None else tuple(content) if isinstance(content, list | tuple) else (float(content),)
+    if mus is not None and not 1 <= len(mus) <= _MOST_ROUNDS:
+        raise ValueError("the plan has no question of labels, or too many")
+    return mus
 
 
 def _target_of(schema: Schema) -> tuple[str | None, Mapping[str, Codes]]:
@@ -140,7 +149,8 @@ def plan_mixture(schema: Schema, budget: Budget, adjacency: Adjacency, component
     _refuse_classes(schema, target, adjacency, components)
     places = ScaledColumns.of(schema.by_name, names)
     if target is not None and adjacency == Adjacency.LABEL and schema.public_features:
-        return MixturePlan(places, target, codes[target].size, adjacency, Rounds((), (), 0.0, ()), None, budget.mu)
+        mus = budget.split(Tuning.labels, Tuning.least_mu)
+        return MixturePlan(places, target, codes[target].size, adjacency, Rounds((), (), 0.0, ()), None, mus)
     if target is not None:
         mus = budget.split(_shares_of_rounds(), Tuning.least_mu)
         return MixturePlan(places, target, codes[target].size, adjacency, Rounds.of(mus))

@@ -17,6 +17,7 @@ import numpy as np
 from sfumato.fitting.mechanisms.mixture.coarse import Coarse
 from sfumato.fitting.mechanisms.mixture.design import residual
 from sfumato.fitting.mechanisms.mixture.expectation import expected_score
+from sfumato.fitting.mechanisms.mixture.pooling import SharedShape
 from sfumato.fitting.mechanisms.mixture.sampling import draw
 from sfumato.fitting.mechanisms.mixture.symmetric import diagonal_of, smat, svec
 from sfumato.fitting.public_rng import PublicRng
@@ -100,6 +101,7 @@ class ClassPosterior:
 
     prior: Prior
     scores: list[Score] = field(default_factory=list)
+    shape: SharedShape | None = None
 
     def __post_init__(self) -> None:
         prior, d = self.prior, len(self.prior.mean)
@@ -149,6 +151,8 @@ class ClassPosterior:
         rows.append(((prior.count - counts) / prior.count_sd)[:, None])
         rows.append((prior.mean - means) / np.sqrt(prior.mean_var))
         rows.append((prior.log_sd - log_sd) / np.sqrt(prior.log_sd_var))
+        if self.shape is not None:
+            rows.append(self.shape.residuals(roots))
         return np.concatenate(rows, axis=1), log_sd
 
     def _surprise(self, points: Points) -> FloatArray:

@@ -16,6 +16,7 @@ from sfumato.fitting.mechanisms.mixture.combining import Estimate, bias, combine
 from sfumato.fitting.mechanisms.mixture.design import Kind, build_design
 from sfumato.fitting.mechanisms.mixture.plan import Rounds
 from sfumato.fitting.mechanisms.mixture.plan import Tuning as Planning
+from sfumato.fitting.mechanisms.mixture.pooling import shared_shapes
 from sfumato.fitting.mechanisms.mixture.posterior import ClassPosterior, Prior, Score
 from sfumato.fitting.mechanisms.mixture.shell_moments import ShellMoments, read_shells, shell_risk
 from sfumato.fitting.mechanisms.mixture.symmetric import root_near_columns
@@ -36,6 +37,7 @@ class Tuning(TuningConstants, group="mixture.rounds"):
     rough = 0.05  # expected KL below which the Laplace approximation whitens as well as samples
     probed = 0.5  # a class is probed if the noise of its first shell costs less KL than this
     clearly = 4.0  # deviations by which shells must contradict a Gaussian
+    poolings = (1, 3)  # how often classes learn from each other: after each round, after the last
     worth = 0.5  # of the noise of the last rounds that the contradiction must exceed
 
 
@@ -115,7 +117,21 @@ def measure_classes(
             elif isinstance(one, Hampel | Lift):
                 state.posterior.scores.append(Score(one, value[0], deviation))
                 state.posterior.solve(30 if t == len(mus) - 1 else 8)
+        _pool(states, Tuning.poolings[t == len(mus) - 1])
     return states
+
+
+def _pool(states: Sequence[ClassState], times: int) -> None:
+    """Let classes of like correlations learn from each other."""
+    posteriors = [state.posterior for state in states]
+    for _ in range(times):
+        before = posteriors[0].shape
+        shapes = shared_shapes(posteriors, before.tau if before else None)
+        if shapes is None and before is None:
+            return
+        for k, posterior in enumerate(posteriors):
+            posterior.shape = shapes[k] if shapes else None
+            posterior.solve(8)
 
 
 def measure_coarse(questions: Questions, mus: Sequence[float]) -> list[Prior]:
@@ -150,10 +166,14 @@ def _next_map(questions: Questions, rounds: Rounds, state: ClassState, k: int, t
         shells = Shells.of(shell_whitening(centre, scale))
         if shell_risk(shells, deviation, posterior.count) < Tuning.probed:
             return shells
-    values, vectors = np.linalg.eigh(scale)
-    inverse = (vectors / np.sqrt(np.maximum(values, Tuning.least_sd**2))) @ vectors.T
     kind: Kind = "lift" if questions.adjacency == Adjacency.REPLACE else "hampel"
-    return build_design(kind, Whitening.of(inverse, centre), posterior.count, 1 / deviation)
+    return build_design(kind, score_whitening(centre, scale), posterior.count, 1 / deviation)
+
+
+def score_whitening(centre: FloatArray, scale: FloatArray) -> Whitening:
+    """The symmetric whitening by an estimate."""
+    values, vectors = np.linalg.eigh(scale)
+    return Whitening.of((vectors / np.sqrt(np.maximum(values, Tuning.least_sd**2))) @ vectors.T, centre)
 
 
 def shell_whitening(centre: FloatArray, scale: FloatArray) -> Whitening:
