@@ -4,7 +4,7 @@ KL(released || fit of the same records) in nats by columns, records and classes,
 add-remove: medians and quartiles over synthetic tables that were used for no choice. `mixture` has up to 32 columns;
 beyond, `subspace` is run. CoinPress twice: by the conversion of its paper, and with the noise that the exact curve of
 the Gaussian mechanism allows, by which this library accounts. Finished cells are read from the results beside this
-file. All of it takes some hours on one core, nearly all of them for `mixture` in 20 columns; `--quick` a minute, and
+file. All of it takes some half an hour on one core, most of it for `mixture` in 20 columns; `--quick` a minute, and
 writes nothing.
 """
 

@@ -92,8 +92,8 @@ def says(told: Told) -> tuple[str, str]:
         f"fit without privacy {text(FITTED, 1)}, and with the private images themselves {text(REAL, 1)}."
     )
     differs = (
-        "The paper has this example in words alone. Its argument is that sqrt(KL / 2) bounds the total variation, and "
-        "that the loss of what learns from synthetic records: at epsilon 1 the bound is "
+        "The paper has this example in words alone. Its argument: sqrt(KL / 2) bounds the total variation, which "
+        "bounds what is lost by learning from synthetic records. At epsilon 1 the bound is "
         f"{text(bound_of(PROPOSED), 1)} for the proposed mechanism where the total variation is "
         f"{text(variation_of(PROPOSED), 1)}, {text(bound_of(WHOLE), 1)} and {text(variation_of(WHOLE), 1)} for the "
         f"proven one, and {text(bound_of(LAPLACE), 1)} and {text(variation_of(LAPLACE), 1)} for Laplace noise: below 1 "

@@ -17,8 +17,8 @@ def says(kl: Told) -> tuple[str, str]:
         f"alone from {kl.text(LABEL, 1)} to {kl.text(LABEL, 8)}."
     )
     differs = (
-        "As in the paper KL grows with d, for whole records faster than for the proposed mechanism, which hides "
-        f"nothing; unlike there, Laplace on equal footing is better in few columns ({kl.text(FAIR, 1)} in one)."
+        "As in the paper KL grows with d; unlike there, Laplace on equal footing is better in few columns "
+        f"({kl.text(FAIR, 1)} in one)."
     )
     return shows, differs
 
