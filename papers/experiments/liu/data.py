@@ -17,7 +17,7 @@ METERS = {"Scottish and Swiss": ("Scottish", "Swiss"), "Scottish": ("Scottish",)
 CLUSTERS = 6
 _MORNING = [f"h{hour:02d}" for hour in range(12)]
 _OFFSET_KWH, _MOST_KWH = 0.05, 50.0  # so that nothing is a number; far above what the fuse of a household lets pass
-_TRAINING_IMAGES, _DIRECTIONS = 5_000, 5
+_TRAINING_IMAGES, _OWN_IMAGES, _DIRECTIONS = 5_000, 100, 5
 _LONGEST_IMAGE = 28.0  # of 28 x 28 pixels between 0 and 1
 
 
@@ -83,11 +83,11 @@ def _swiss_morning() -> FloatArray:
 
 
 class Digits(NamedTuple):
-    """5,000 training images in 5 directions, and the test images in the same."""
+    """5,000 private images in 5 directions; 100 others, of somebody who wants to learn; the test images."""
 
     training: Records
-    test: FloatArray
-    test_label: IntArray
+    own: Records
+    test: Records
 
 
 @cache
@@ -106,8 +106,10 @@ def digits(seed: int) -> Digits:
     from sklearn.decomposition import PCA
 
     pixels, label, test, test_label = _images()
-    chosen = np.random.default_rng([10, seed]).choice(len(label), _TRAINING_IMAGES, replace=False)
+    rng = np.random.default_rng([10, seed])
+    chosen = rng.choice(len(label), _TRAINING_IMAGES, replace=False)
+    own = rng.choice(np.setdiff1d(np.arange(len(label)), chosen), _OWN_IMAGES, replace=False)
     directions = PCA(_DIRECTIONS, svd_solver="covariance_eigh").fit(pixels[chosen])
     end = np.full(_DIRECTIONS, _LONGEST_IMAGE)
-    training = Records.clamped(directions.transform(pixels[chosen]), label[chosen], 10, -end, end)
-    return Digits(training, directions.transform(test), test_label)
+    sets = ((pixels[chosen], label[chosen]), (pixels[own], label[own]), (test, test_label))
+    return Digits(*(Records.clamped(directions.transform(images), kind, 10, -end, end) for images, kind in sets))

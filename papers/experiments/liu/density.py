@@ -13,6 +13,7 @@ from sfumato_papers.liu import Fitted, Mixture, divergence
 
 from experiments.cells import progress, table
 from experiments.liu.data import Units
+from experiments.liu.figure import Request
 from experiments.liu.methods import LAPLACE, NOTE, PROPOSED, PUBLISHED, STROKES, WHOLE, fitted_to
 from experiments.mixture_data import Records, mixture_of, released
 from experiments.pictures import Axis, Panel, Stroke, curve, sheet
@@ -52,11 +53,12 @@ class DensityFigure:
     def name(self) -> str:
         return f"figure_{self.number}"
 
-    def run(self, folder: Path | None, quick: bool) -> tuple[str, Markup]:
-        path = folder / f"{self.name}.json" if folder else None
-        content = (
-            json.loads(path.read_text()) if path and path.exists() else self._measure(3 if quick else self.releases)
-        )
+    def run(self, request: Request) -> tuple[str, Markup]:
+        path = request.folder / f"{self.name}.json" if request.folder else None
+        content = json.loads(path.read_text()) if path and path.exists() else self._start()
+        asked = [name for name in self.methods if _part(name) in request.parts]
+        for name in asked if request.fresh else [name for name in asked if name not in content["KL"]]:
+            self._measure(content, name, 3 if request.quick else self.releases)
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(content) + "\n")
@@ -65,29 +67,31 @@ class DensityFigure:
     def sentences(self, folder: Path) -> tuple[str, str]:
         return self.says(json.loads((folder / f"{self.name}.json").read_text()))
 
-    def _measure(self, releases: int) -> Content:
+    def _start(self) -> Content:
+        records = self.records()
+        scaled = self.units(records).of_records(records)
+        curves = {FIT: self._curve(fitted_to(scaled))}
+        return {"epsilon": EPSILON, "seeds": {}, "KL": {}, "curves": curves, "records": self._bars(scaled)}
+
+    def _measure(self, content: Content, name: str, releases: int) -> None:
         records = self.records()
         units = self.units(records)
         scaled = units.of_records(records)
-        curves = {FIT: self._curve(fitted_to(scaled))}
-        kls: Content = {}
-        for name in self.methods:
-            runs = [
-                _proven(records, units) if name == WHOLE else _published(name, scaled, seed)
-                for seed in progress(range(releases), f"{self.name}: {name}")
-            ]
-            runs.sort(key=lambda run: run.kl)
-            middle = runs[releases // 2]
-            kls[name] = {
-                "median": middle.kl,
-                "quartiles": [runs[releases // 4].kl, runs[3 * releases // 4].kl],
-                "by column": [divergence(*_column(middle.mixture, scaled, j)).total for j in range(scaled.columns)],
-            }
-            curves[name] = self._curve(middle.mixture)
-            if middle.haze and len(self.features) == 1:  # in small panels it would only blur
-                curves[name]["haze"] = [self._curve(one) for one in middle.haze]
-        seeds = list(range(releases))
-        return {"epsilon": EPSILON, "seeds": seeds, "KL": kls, "curves": curves, "records": self._bars(scaled)}
+        runs = [
+            _proven(records, units) if name == WHOLE else _published(name, scaled, seed)
+            for seed in progress(range(releases), f"{self.name}: {name}")
+        ]
+        runs.sort(key=lambda run: run.kl)
+        middle = runs[releases // 2]
+        content["seeds"][name] = list(range(releases))
+        content["KL"][name] = {
+            "median": middle.kl,
+            "quartiles": [runs[releases // 4].kl, runs[3 * releases // 4].kl],
+            "by column": [divergence(*_column(middle.mixture, scaled, j)).total for j in range(scaled.columns)],
+        }
+        content["curves"][name] = self._curve(middle.mixture)
+        if middle.haze and len(self.features) == 1:  # in small panels it would only blur
+            content["curves"][name]["haze"] = [self._curve(one) for one in middle.haze]
 
     def _curve(self, mixture: Mixture) -> Content:
         """Means and standard deviations by class and shown feature."""
@@ -148,8 +152,9 @@ class DensityFigure:
             (x0, y0), (x1, y1) = panel.at(low, min(density, most)), panel.at(high, 0)
             marks.append(svg.box(x0, y0, x1 - x0 - 0.5, y1 - y0, BAR))
         faint = Stroke(STROKES[WHOLE].colour, 1.0)
-        marks += [_gaussian(panel, one, k, j, faint, 0.12) for one in curves[WHOLE].get("haze", ())]
-        marks += [_gaussian(panel, curves[name], k, j, STROKES[name]) for name in self.methods]
+        shown = [name for name in self.methods if name in curves]
+        marks += [_gaussian(panel, one, k, j, faint, 0.12) for name in shown for one in curves[name].get("haze", ())]
+        marks += [_gaussian(panel, curves[name], k, j, STROKES[name]) for name in shown]
         marks.append(_gaussian(panel, curves[FIT], k, j, FIT_STROKE))
         marks.append(svg.line(*panel.at(edges[0], 0), *panel.at(edges[-1], 0)))
         for tick in range(int(np.ceil(edges[0])), int(edges[-1]) + 1):
@@ -158,6 +163,10 @@ class DensityFigure:
             if j == len(self.features) - 1:
                 marks.append(svg.text(x, y + 15, tick, "middle", 10))
         return marks
+
+
+def _part(name: str) -> str:
+    return "whole" if name == WHOLE else "published"
 
 
 def _gaussian(panel: Panel, one: Content, k: int, j: int, stroke: Stroke, opacity: float = 1.0) -> Markup:

@@ -1,19 +1,16 @@
 """Figure 3: KL by the number of classes."""
 
-from experiments.cells import Figures
 from experiments.liu.data import synthetic
-from experiments.liu.figure import CurveFigure, Medians, kl_of_all
-from experiments.liu.methods import GUARDED, LABEL, LAPLACE, PROPOSED, WHOLE
-
-TRIALS, PROVEN, WITH_LABELS = 200, 100, 40
+from experiments.liu.figure import CurveFigure, Told, kl_of
+from experiments.liu.methods import GUARDED, LABEL, LAPLACE, PROPOSED, WHOLE, Case
 
 
-def measure(classes: float, seed: int) -> Figures:
+def case(classes: float, seed: int) -> Case:
     records = synthetic(seed, classes=int(classes))
-    return kl_of_all(records, records, 1.0, seed, whole=seed < PROVEN, label=seed < WITH_LABELS)
+    return Case(records, records, 1.0)
 
 
-def says(kl: Medians) -> tuple[str, str]:
+def says(kl: Told) -> tuple[str, str]:
     shows = (
         f"With 2 to 12 classes in the same 1,000 records the proposed mechanism goes from {kl.text(PROPOSED, 2)} to "
         f"{kl.text(PROPOSED, 12)} nats and the proven release from {kl.text(WHOLE, 2)} to {kl.text(WHOLE, 12)} "
@@ -28,12 +25,12 @@ def says(kl: Medians) -> tuple[str, str]:
 
 
 FIGURE = CurveFigure(
-    number=3,
+    name="figure_3",
     title="KL(released || fit) in nats by classes K: epsilon 1, N 1,000, d 3, delta 1e-5",
     axis="classes K",
     values=(2, 3, 5, 8, 12),
-    measure=measure,
-    trials=TRIALS,
+    measure=kl_of(case),
+    trials={"published": 1_000, "whole": 100, "label": 40},
     quick_trials=1,
     says=says,
     logarithmic=False,

@@ -1,20 +1,17 @@
 """Figure 7: KL by epsilon on load profiles."""
 
-from experiments.cells import Figures
 from experiments.liu.data import load_profiles
-from experiments.liu.figure import EPSILONS, CurveFigure, Medians, kl_of_all
-from experiments.liu.methods import LABEL, LIMIT, PROPOSED, WHOLE
-
-TRIALS, PROVEN, WITH_LABELS = 200, 20, 5
+from experiments.liu.figure import EPSILONS, CurveFigure, Told, kl_of
+from experiments.liu.methods import LABEL, LIMIT, PROPOSED, WHOLE, Case
 
 
-def measure(epsilon: float, seed: int) -> Figures:
+def case(epsilon: float, _: int) -> Case:
     """The records and their classes are the same in every trial: the noise alone varies."""
     records = load_profiles()
-    return kl_of_all(records, records, epsilon, seed, whole=seed < PROVEN, label=seed < WITH_LABELS)
+    return Case(records, records, epsilon)
 
 
-def says(kl: Medians) -> tuple[str, str]:
+def says(kl: Told) -> tuple[str, str]:
     shows = (
         f"On 1,159 houses and 12 hours the proposed mechanism falls from {kl.text(PROPOSED, 0.5)} to "
         f"{kl.text(PROPOSED, 8)} nats and the proven release of whole records from {kl.text(WHOLE, 0.5)} to "
@@ -30,12 +27,12 @@ def says(kl: Medians) -> tuple[str, str]:
 
 
 FIGURE = CurveFigure(
-    number=7,
+    name="figure_7",
     title="Load profiles of other houses: KL(released || fit) in nats by epsilon, delta 1e-5",
     axis="epsilon",
     values=EPSILONS,
-    measure=measure,
-    trials=TRIALS,
+    measure=kl_of(case),
+    trials={"published": 200, "whole": 20, "label": 5},
     quick_trials=1,
     says=says,
 )

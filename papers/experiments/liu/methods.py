@@ -1,6 +1,7 @@
 """The curves of every figure: what the paper proposes, what it compares with, what is proven, and no privacy at all."""
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from sfumato_papers.liu import (
@@ -25,6 +26,8 @@ LAPLACE, GAUSSIAN, COLORED = "i.i.d. Laplace", "i.i.d. Gaussian", "colored Gauss
 FAIR = "i.i.d. Laplace, equal footing"
 WHOLE, LABEL = "proven, whole record", "proven, label alone"
 LIMIT, FITTED = "no privacy: another sample", "no privacy: the fit"
+REAL, OWN = "no privacy: the records", "nothing released"
+EXPECTED, EXPECTED_GUARDED = "expected, leave", "expected, both"
 NOTE = "Brown: proven. Colours: guarantee as claimed by the paper, which does not hold. Grey, black: no privacy."
 
 STROKES = {
@@ -38,7 +41,11 @@ STROKES = {
     LABEL: Stroke("#7a3b2e", 1.6, "6 3"),
     LIMIT: Stroke("#8a8178", 1.4, "1 3"),
     FITTED: Stroke("#8a8178", 1.4, "1 3"),
+    REAL: Stroke("#8a8178", 1.8),
+    OWN: Stroke("#2f2a26", 1.4, "8 4"),
 }
+
+NOISES = 40  # over which (8) is averaged
 
 Method = Callable[[Records, float, int], Mixture]
 
@@ -85,6 +92,30 @@ PUBLISHED: dict[str, Method] = {
 }
 
 
+PROVEN = {"whole": (WHOLE, "add-remove"), "label": (LABEL, "label")}
+PARTS = ("published", "expected", *PROVEN)
+"""What is measured apart: all that is not private; the paper's expectation (8); the proven curves."""
+
+
+class Case(NamedTuple):
+    """What is released in a trial: records, the same in the units of the paper, and the budget."""
+
+    records: Records
+    scaled: Records
+    epsilon: float
+
+
+def mixtures(part: str, case: Case, seed: int) -> Iterator[tuple[str, Mixture, Fitted]]:
+    """A release by each method of a part, with the fit that it is to be compared with."""
+    if part in PROVEN:
+        name, adjacency = PROVEN[part]
+        yield name, proven(case.records, case.epsilon, adjacency), fitted_to(case.records)
+        return
+    fitted = fitted_to(case.scaled)
+    for name, method in PUBLISHED.items():
+        yield name, method(case.scaled, case.epsilon, seed), fitted
+
+
 def proven(records: Records, epsilon: float, adjacency: str) -> Mixture:
     return mixture_of(released(records, epsilon, adjacency)[0], records)
 
@@ -93,20 +124,7 @@ def fitted_to(records: Records) -> Fitted:
     return fit(records.numbers, records.label, records.classes)
 
 
-def mixtures(
-    records: Records, published: Records, epsilon: float, seed: int, *, whole: bool = True, label: bool = True
-) -> Iterator[tuple[str, Mixture, Fitted]]:
-    """A release by each method, with the fit that it is to be compared with; the published ones of other units."""
-    theirs, ours = fitted_to(published), fitted_to(records)
-    for name, method in PUBLISHED.items():
-        yield name, method(published, epsilon, seed), theirs
-    if whole:
-        yield WHOLE, proven(records, epsilon, "add-remove"), ours
-    if label:
-        yield LABEL, proven(records, epsilon, "label"), ours
-
-
-def expected_kl(records: Records, epsilon: float, reading: Reading, seed: int, draws: int) -> float:
+def expected_kl(records: Records, epsilon: float, reading: Reading, seed: int, draws: int = NOISES) -> float:
     """(8) for the proposed mechanism: the mean over its noise alone."""
     rng = np.random.default_rng([4, seed])
     fitted, plan = prepared(records.numbers, records.label, records.classes, epsilon, DELTA, reading)

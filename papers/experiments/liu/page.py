@@ -3,16 +3,18 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from experiments.liu.figure import Figure
+from markupsafe import Markup
+
+from experiments.liu.figure import Figure, Request, heading
 
 HEAD = """\
 # The figures of Liu, Scaglione and Peisert, drawn anew
 
 *Differentially Private Distribution Release of Gaussian Mixture Models via KL-Divergence Minimization*: its ten
-figures and its table, by the paper's own formulas (`sfumato_papers.liu`), by its three baselines, by the
-**proven** `mixture` of this library at the same (epsilon, delta), and without any privacy. `python -m
-experiments.liu` writes this page; next to each picture lies a file of its numbers, with seeds, medians, quartiles and
-means.
+figures, its table, its first remark and its third example, by the paper's own formulas (`sfumato_papers.liu`), by its
+three baselines, by the **proven** `mixture` of this library at the same (epsilon, delta), and without any privacy.
+`python -m experiments.liu` writes this page; next to each picture lies a file of its numbers, with seeds, means and
+their intervals, medians and quartiles.
 
 **The first two kinds are not private**, whatever epsilon the axis says: [the truth page](../truth.md) has the
 attacks. They are here so that the paper can be compared with.
@@ -28,25 +30,34 @@ attacks. They are here so that the paper can be compared with.
 * *no privacy: another sample*: how far the fit of as many fresh records from the fitted mixture would be from it.
   Noise below this line is lost in chance.
 
-A trial is a fresh table (for Iris, the houses and the images: the same one) and one release by each method; the paper
-plots means over 1,000 of them, these are medians and quartiles over 200 (images: 20), because means are made by a few
-tables with a tiny class (they are in the files). Proven releases take a second or more and have fewer trials: `runs` in
-the files. The paper's axes are not in its text, so the ranges are ours.
+A trial is a table (a fresh one; for Iris and the houses always the same) and one release by each method. The left panel
+has **means over trials with 95 % intervals**: the paper averages 1,000 trials, and so do figures 1 to 4 (Iris and the
+houses 200, images 50). The right panel has medians and quartiles, because means are made by a few tables with a tiny
+class. Sentences say the mean, and the median in brackets. Proven releases take a second or more and have fewer trials,
+which the files name. The intervals are by resampling, and too narrow where tables that make the mean are rarer than
+one in all trials. The paper's axes are not in its text, so the ranges are ours.
+
+**The floor** of the proposed mechanism is one number on all pages: (8), the expectation over the noise, at epsilon 8 on
+200 synthetic tables, their median (figure 1).
 
 How the semidefinite program (23) is solved, and how fast: [design.md](design.md).
 """
 
 
+def is_picture(shown: str) -> bool:
+    return isinstance(shown, Markup)
+
+
 def page(figures: Iterable[Figure], folder: Path) -> str:
+    """From what is kept in the folder; nothing is measured."""
     parts = [HEAD]
     for figure in figures:
         if not (folder / f"{figure.name}.json").exists():
             continue
-        head = figure.name.replace("_", " ").capitalize()
-        if figure.name.startswith("figure"):
-            body = f"![{figure.title}]({figure.name}.svg)"
-        else:
-            body = figure.run(folder, quick=False)[1]
+        shown = figure.run(Request(folder, parts=()))[1]
+        body = f"![{figure.title}]({figure.name}.svg)" if is_picture(shown) else shown
         first, second = figure.sentences(folder)
-        parts.append(f"## {head}. {figure.title}\n\n{body}\n\n{first} {second} ([numbers]({figure.name}.json))\n")
+        parts.append(
+            f"## {heading(figure.name)}. {figure.title}\n\n{body}\n\n{first} {second} ([numbers]({figure.name}.json))\n"
+        )
     return "\n".join(parts)

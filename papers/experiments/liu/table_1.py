@@ -8,6 +8,7 @@ import numpy as np
 
 from experiments.cells import table
 from experiments.liu.data import CLUSTERS, METERS, load_profiles
+from experiments.liu.figure import Request
 
 PAPER = "Californian, the paper's"
 SIZES_OF_THE_PAPER = (687, 428, 102, 147, 14, 31)
@@ -20,7 +21,8 @@ class SizesTable:
     name: str = "table_1"
     title: str = "Houses in each class of the load profiles"
 
-    def run(self, folder: Path | None, quick: bool) -> tuple[str, str]:  # noqa: ARG002 - it is quick
+    def run(self, request: Request) -> tuple[str, str]:
+        folder = request.folder
         sizes = {PAPER: list(SIZES_OF_THE_PAPER)}
         sizes |= {name: np.bincount(load_profiles(name).label).tolist() for name in METERS}
         if folder:

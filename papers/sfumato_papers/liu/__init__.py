@@ -5,6 +5,7 @@
     draw        (5), (6)    the noise
     baselines   V-A         the three mechanisms that the paper compares itself with
     labels      footnote 1  for records that have none
+    em          remark 1    a mixture fitted without labels, its frequencies discretised
 
 Where the paper is of two minds, one reading is taken and said where it is taken. The mechanism is not differentially
 private for any useful epsilon; `KNOWN_FAULTS` says why.
@@ -16,6 +17,7 @@ of the weights; epsilon_0 and epsilon_k the budgets of the map and of mu_k. Numb
 
 from sfumato_papers.liu.baselines import Baseline, release_by_baseline
 from sfumato_papers.liu.divergence import Divergence, divergence
+from sfumato_papers.liu.em import FittedByEM, discretised, fit_by_em, prepared_by_em
 from sfumato_papers.liu.faults import BASELINE_FAULTS, KNOWN_FAULTS
 from sfumato_papers.liu.fitting import Fitted, Mixture, fit
 from sfumato_papers.liu.labels import labels_by_em, labels_by_kmeans
@@ -30,17 +32,21 @@ __all__ = [
     "Baseline",
     "Divergence",
     "Fitted",
+    "FittedByEM",
     "Footing",
     "Mixture",
     "NoisePlan",
     "PublishedRelease",
     "Reading",
+    "discretised",
     "divergence",
     "draw",
     "fit",
+    "fit_by_em",
     "labels_by_em",
     "labels_by_kmeans",
     "optimise",
+    "prepared_by_em",
     "release_as_published",
     "release_by_baseline",
 ]

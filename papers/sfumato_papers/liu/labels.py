@@ -23,16 +23,21 @@ def labels_by_kmeans(rng: np.random.Generator, X: FloatArray, classes: int) -> A
 
 
 def labels_by_em(rng: np.random.Generator, X: FloatArray, classes: int) -> AnyIntArray:  # noqa: N803
-    """Remark 1: the component most responsible for a record, after expectation maximisation. The largest class is 0.
+    """Remark 1 in a looser reading: the component most responsible for a record. The largest class is 0.
 
-    The paper says that frequencies of that method are to be discretised. Its neighbours change a label, so that it is
-    responsibilities which are discretised here: then each record has a label, and the frequencies (2a) lie in S (3).
+    Here it is responsibilities that are discretised: each record has a label, and the frequencies (2a) lie in S (3).
+    `em` has the frequencies of the method itself discretised, as the remark says.
     """
+    return _by_size(em_search(rng, X, classes).predict(X))
+
+
+def em_search(rng: np.random.Generator, X: FloatArray, classes: int) -> Any:  # noqa: N803
+    """Scikit-learn's mixture after expectation maximisation, the best of ten starts."""
     check_records(X)
     search = _scikit_learn("mixture").GaussianMixture(
         classes, n_init=_RESTARTS, max_iter=_ROUNDS, random_state=_seed(rng)
     )
-    return _by_size(search.fit(X).predict_proba(X).argmax(axis=1))
+    return search.fit(X)
 
 
 def _scikit_learn(module: str) -> Any:

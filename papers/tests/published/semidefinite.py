@@ -37,7 +37,7 @@ def as_printed(shifts: FloatArray, metric: FloatArray, bound: float = 1.0, **set
 
 def whitened(shifts: FloatArray, metric: FloatArray, **settings: Any) -> FloatArray:
     """P for the bound 1, in coordinates where the metric is 1."""
-    return _in_basis(np.linalg.cholesky(metric), shifts, metric, settings)
+    return _in_basis(np.asarray(np.linalg.cholesky(metric), dtype=np.float64), shifts, metric, settings)
 
 
 def rounded(shifts: FloatArray, metric: FloatArray, **settings: Any) -> FloatArray:
