@@ -35,7 +35,9 @@ class Seen:
         """What a mixture is held against beside tables."""
         if self.embedded is not None:
             return EmbeddingEvidence(waves_of(self.embedded, self.one_way), self.one_way, self.embedded.sigma)
-        return None if self.along is None else HistogramEvidence(histograms_of(self.along, self.one_way), self.one_way)
+        if self.along is not None:
+            return HistogramEvidence.of(histograms_of(self.along, self.one_way), self.one_way)
+        return None
 
     @property
     def evidence(self) -> Evidence | None:
