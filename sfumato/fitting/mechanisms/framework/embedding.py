@@ -24,7 +24,7 @@ class Tuning(TuningConstants, group="framework.embedding"):
     """See `sfumato.fitting.tuning`."""
 
     frequencies = 256
-    spread = 1.5  # standard deviation of an angle in radians, if columns were independent: one over the kernel's width
+    spread = 0.8  # standard deviation of an angle in radians, if columns were independent: one over the kernel's width
     stream = 31
 
 
