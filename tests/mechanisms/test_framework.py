@@ -7,7 +7,7 @@ import pytest
 import sfumato
 from sfumato.artefact.check import Outcome
 from sfumato.artefact.verify import verify
-from sfumato.errors import RequestError
+from sfumato.errors import BundleError, RequestError
 from sfumato.fitting.generators.evidence import Histograms, Waves
 from sfumato.fitting.generators.loss import Loss
 from sfumato.fitting.mechanisms.counts.classes import Classes
@@ -16,7 +16,9 @@ from sfumato.fitting.mechanisms.framework.histograms import HistogramEvidence
 from sfumato.fitting.mechanisms.framework.parts import CHOICES
 from sfumato.fitting.mechanisms.framework.plan import plan_framework
 from sfumato.fitting.mechanisms.framework.waves import EmbeddingEvidence
+from sfumato.fitting.mechanisms.mechanism import restore_plan
 from sfumato.fitting.retraining.evidence import evidence_of
+from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.feature_maps import Grid
@@ -126,6 +128,15 @@ def test_what_cannot_be_is_refused_before_anything_is_spent(settings, words, tmp
     with pytest.raises(RequestError, match=words):
         case(**settings).release(ledger=book)
     assert not book.entries()
+
+
+@pytest.mark.parametrize("parts", [None, {}, {"anonymize": "masks", "approximate": "mixture", "adapt": "none"}])
+def test_a_stored_plan_of_other_parts_is_refused(parts):
+    schema, budget = case().schema, Budget(1.0, 1e-5)
+    content = plan_framework(schema, budget, Adjacency.ADD_REMOVE, {}).to_dict()
+    stored = StoredPlan({**content, "parts": parts}, {}, {})
+    with pytest.raises(BundleError, match="does not fit the schema"):
+        restore_plan(stored, "3a", schema, Adjacency.ADD_REMOVE)
 
 
 def test_without_a_target_there_is_nothing_to_adapt_to():

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from sfumato.errors import RequestError
 from sfumato.fitting.mechanisms.counts.plan import Geometry, geometry_of, split_shares, zoom_share
 from sfumato.fitting.mechanisms.framework.parts import PAID, Parts, choose_parts
 from sfumato.fitting.mechanisms.slices.plan import Tuning as Slices
@@ -42,7 +43,11 @@ class FrameworkPlan(TablesPlan):
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> Self:
         """The plan that `to_dict` wrote."""
-        return super().from_dict({**content, "parts": Parts(**content["parts"])}, schema, adjacency)
+        try:
+            parts = Parts(**content["parts"])
+        except RequestError as error:  # nobody asks: the content is none of ours
+            raise ValueError(str(error)) from None
+        return super().from_dict({**content, "parts": parts}, schema, adjacency)
 
 
 def plan_framework(schema: Schema, budget: Budget, adjacency: Adjacency, settings: Mapping[str, Any]) -> FrameworkPlan:
