@@ -55,7 +55,7 @@ class Gradients:
 class Leaves:
     """What the density tells, mended by noisy counts of the target in the leaves of trees and by nothing else.
 
-    The trees are grown on records of the density, towards where it is least sure: they are public.
+    The trees are grown on records of the density, towards what the model says of their classes: they are public.
 
     Formal guarantees
         `LeafCounts` proves its sensitivity: a record is in one leaf of a tree, however many columns that looks at.
