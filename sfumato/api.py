@@ -18,7 +18,7 @@ from sfumato.fitting.completion.tuning import COMPLETION_TUNING
 from sfumato.fitting.families.plan import plan_family
 from sfumato.fitting.families.release import release_family
 from sfumato.fitting.families.tuning import FAMILY, FAMILY_TUNING
-from sfumato.fitting.mechanisms.choice import choose_mechanism
+from sfumato.fitting.mechanisms.choice import check_settings, choose_mechanism
 from sfumato.fitting.mechanisms.mechanism import find_mechanism
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.fitting.tuning import current_constants
@@ -43,6 +43,10 @@ class Options(TypedDict, total=False):
     ledger: LedgerLike
     types: Literal["declared"] | None
     components: int | None
+    anonymize: str | None
+    approximate: str | None
+    adapt: str | None
+    share: float | None
     seed: int | None
     purpose: str | None
     who: str | None
@@ -74,6 +78,10 @@ def release(
     ledger: LedgerLike = "default",
     types: Literal["declared"] | None = None,
     components: int | None = None,
+    anonymize: str | None = None,
+    approximate: str | None = None,
+    adapt: str | None = None,
+    share: float | None = None,
     seed: int | None = None,
     purpose: str | None = None,
     who: str | None = None,
@@ -91,9 +99,14 @@ def release(
                 estimated or discovered are paid for out of it
     mechanism   "tables"; "mixture", Gaussians for up to 32 numeric columns; "subspace", Gaussians for hundreds of them;
                 "slices", histograms along directions, for generators to train on;
+                "3a", whose three parts are chosen by name, see docs/framework.md;
                 or "auto": a subspace for 64 numeric columns or more with one category at most, as target, else tables
     adjacency   "add-remove" (one record more or less), "replace" or "label"
     components  the most Gaussians that a mixture without a category as target gets; noisy counts say how many
+    anonymize, approximate, adapt   the parts of "3a": what leaves the curator ("tables", "slices", "kernel"), the model
+                fitted to it ("mixture", "generator"), and what makes it predict the target ("gradients", "leaves",
+                "released", "none"); by default the first of each
+    share       of the budget that "3a" keeps for `adapt`, above 0 and below 1; by default as much as `tables` does
     types       of a pandas or polars frame: "declared" says that you set the type of every column yourself, so that the
                 rows did not decide it. Else only columns that inference cannot change are accepted, see docs/values.md
     ledger      where the spending is written down: a `sfumato.Ledger`, its file, or `postgresql://host/database`; by
@@ -121,9 +134,11 @@ def release(
         5
     """
     schema = read_schema(schema)
+    parts = {"anonymize": anonymize, "approximate": approximate, "adapt": adapt, "share": share}
+    settings: Mapping[str, Any] = {"components": components, **parts}
     if isinstance(schema, FamilySchema):
-        if mechanism not in ("auto", FAMILY) or components is not None:
-            raise RequestError("a family of tables has a mechanism of its own; leave out mechanism and components")
+        if mechanism not in ("auto", FAMILY) or any(value is not None for value in settings.values()):
+            raise RequestError("a family of tables has a mechanism of its own; leave out mechanism and its settings")
         purposed = check_purpose(who, purpose)
         terms = check_terms(schema, epsilon, delta, adjacency, types, ledger, seed, purpose=purposed)
         return _release_family(data, schema, terms, progress)
@@ -139,9 +154,7 @@ def release(
         delta_keys=delta_of_lists(schema, delta),
         purpose=check_purpose(who, purpose),
     )
-    if components is not None and chosen != "mixture":
-        raise RequestError("components are for mechanism mixture; leave them out")
-    settings = {} if components is None else {"components": components}
+    settings = check_settings(chosen, settings)
     used = find_mechanism(chosen)
     completion = plan_completion(schema, terms.budget)
     for guess in completion.guesses:

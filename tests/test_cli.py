@@ -396,6 +396,18 @@ KINDS = """
 """
 
 
+def test_parts_go_from_release_to_verify_and_report(tmp_path):
+    pyarrow.parquet.write_table(two_kinds(rows=400), tmp_path / "t.parquet")
+    (tmp_path / "s.yaml").write_text(KINDS.replace(", public_features: true", ""))
+    parts = ["--anonymize", "kernel", "--approximate", "mixture", "--adapt", "leaves", "--share", "0.3"]
+    done = release(tmp_path, "--mechanism", "3a", *parts)
+    assert done.exit_code == 0, done.output
+    assert "the mean embedding in 256 random features by y" in flat(done.output)
+    assert run("verify", tmp_path / "b.sfumato").exit_code == 0
+    assert run("report", tmp_path / "b.sfumato", "--out", tmp_path / "r.html").exit_code == 0
+    assert "3a (anonymize kernel, approximate mixture, adapt leaves)" in flat((tmp_path / "r.html").read_text())
+
+
 class TestMixtures:
     @pytest.fixture
     def place(self, tmp_path):
@@ -439,8 +451,10 @@ class TestMixtures:
             (NUMBERS, ["--components", "3"], "components are for mechanism mixture"),
             (KINDS, ["--mechanism", "mixture", "--components", "3"], "leave components out"),
             (MIXED, ["--mechanism", "mixture"], "is a category, and a Gaussian mixture has numbers"),
+            (MIXED, ["--share", "0.2"], "share: for mechanism 3a alone"),
+            (MIXED, ["--mechanism", "3a", "--anonymize", "masks"], "use one of tables, slices, kernel"),
         ],
-        ids=["none", "too many", "tables", "a target", "categories"],
+        ids=["none", "too many", "tables", "a target", "categories", "no parts", "no such part"],
     )
     def test_bad_requests_exit_2_and_spend_nothing(self, place, schema, words, message):
         (place / "s.yaml").write_text(schema)

@@ -21,6 +21,8 @@ _MECHANISMS = {
     "later row with the row before it, where a person's rows share one unit of weight; mixtures are fitted to them, "
     "and predictors of targets are corrected by noisy sums of their errors.",
     "slices": "Noisy histograms of columns, pairs of columns and random directions; a generator is trained on them.",
+    "3a": "Noisy counts, with histograms along random directions or a mean embedding where these were chosen; a model "
+    "is fitted to them, and a predictor of the target is corrected by noisy sums of its errors where that was chosen.",
 }
 
 
@@ -53,7 +55,9 @@ def making_of(release: Release | FamilyRelease) -> list[Fact]:
 def mechanism_of(release: Release | FamilyRelease) -> str:
     """What was measured, and what was fitted to it."""
     name = release.statement.mechanism
-    return f"{name}: {_MECHANISMS.get(name, 'see the list of what was measured')}"
+    parts = release.plan.plan.get("parts")
+    chosen = f" ({', '.join(f'{part} {choice}' for part, choice in parts.items())})" if parts else ""
+    return f"{name}{chosen}: {_MECHANISMS.get(name, 'see the list of what was measured')}"
 
 
 def noise_of(release: Release | FamilyRelease) -> str:

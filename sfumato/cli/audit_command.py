@@ -31,7 +31,7 @@ def audit(
     epsilon: Annotated[float, typer.Option(help="the privacy budget epsilon of the release", show_default=False)],
     delta: Annotated[float, typer.Option(help="additive failure probability delta")] = 1e-6,
     adjacency: Annotated[Adjacency, typer.Option(help="what counts as one change")] = Adjacency.ADD_REMOVE,
-    mechanism: Annotated[str, typer.Option(help="auto, tables, mixture, subspace or slices")] = "auto",
+    mechanism: Annotated[str, typer.Option(help="auto, tables, mixture, subspace, slices or 3a")] = "auto",
     quick: Annotated[bool, typer.Option("--quick", help="in two minutes instead of ten")] = False,
     out: Annotated[Path | None, typer.Option(help="an HTML page to write")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of tables")] = False,

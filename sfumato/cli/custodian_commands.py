@@ -77,12 +77,16 @@ def release(
     epsilon: Annotated[float, typer.Option(help="total privacy budget epsilon of this release", show_default=False)],
     out: Annotated[Path, typer.Option(help="the bundle to write", show_default=False)],
     delta: Annotated[float, typer.Option(help="additive failure probability delta")] = 1e-6,
-    mechanism: Annotated[str, typer.Option(help="auto, tables, mixture, subspace or slices")] = "auto",
+    mechanism: Annotated[str, typer.Option(help="auto, tables, mixture, subspace, slices or 3a")] = "auto",
     adjacency: Annotated[Adjacency, typer.Option(help="what counts as one change of the table")] = Adjacency.ADD_REMOVE,
     components: Annotated[
         int | None,
         typer.Option(help="most Gaussians of a mixture without a category as target; noisy counts say how many"),
     ] = None,
+    anonymize: Annotated[str | None, typer.Option(help="of 3a: tables, slices or kernel")] = None,
+    approximate: Annotated[str | None, typer.Option(help="of 3a: mixture or generator")] = None,
+    adapt: Annotated[str | None, typer.Option(help="of 3a: gradients, leaves, released or none")] = None,
+    share: Annotated[float | None, typer.Option(help="of 3a: part of the budget for adapt, above 0, below 1")] = None,
     table: DatabaseTable = None,
     query: DatabaseQuery = None,
     engine: Annotated[Engine, typer.Option(help="where sums are taken; spark also takes the name of its table")] = (
@@ -100,6 +104,8 @@ def release(
     Example: `sfumato release hospital/ --schema hospital.yaml --epsilon 1 --out hospital.sfumato`
 
     With `--purpose "yearly report"` the ledger says why; the bundle does not.
+
+    Parts by name: `sfumato release stays.parquet --mechanism 3a --anonymize kernel --adapt leaves --share 0.2 ...`
 
     From a database: `sfumato release postgresql://dbhost/clinic --table stays --schema stays.yaml ...`; the password
     comes from `PGPASSWORD` or `~/.pgpass`. On a cluster: `PYSPARK_SUBMIT_ARGS="--master yarn pyspark-shell" sfumato
@@ -122,6 +128,10 @@ def release(
                 mechanism=mechanism,
                 adjacency=adjacency,
                 components=components,
+                anonymize=anonymize,
+                approximate=approximate,
+                adapt=adapt,
+                share=share,
                 ledger=book,
                 seed=seed,
                 purpose=purpose,

@@ -36,7 +36,7 @@ def plan(
     ],
     epsilon: Annotated[float | None, typer.Option(help="total privacy budget epsilon", show_default=False)] = None,
     delta: Annotated[float, typer.Option(help="additive failure probability delta")] = 1e-6,
-    mechanism: Annotated[str, typer.Option(help="auto, tables, mixture, subspace or slices")] = "auto",
+    mechanism: Annotated[str, typer.Option(help="auto, tables, mixture, subspace, slices or 3a")] = "auto",
     adjacency: Annotated[Adjacency, typer.Option(help="what counts as one change of the table")] = Adjacency.ADD_REMOVE,
     target_gap: Annotated[
         float | None, typer.Option(help="choose epsilon: what the predictor may lose, say 0.02", show_default=False)

@@ -4,7 +4,7 @@ from sfumato.artefact.verdict import Quality
 from sfumato.planning.request import TYPICAL_LIST, Request
 from sfumato.planning.simulation import Simulation
 
-_COUNTED = ("tables", "slices")
+_COUNTED = ("tables", "slices", "3a")
 
 
 def _is_tried(request: Request) -> bool:

@@ -54,7 +54,7 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
                     YAML file. It names the columns of a frame; the columns of an array are its columns but for the
                     target, in its order. Its target is `y`
     epsilon, delta  the whole budget of one fit
-    mechanism       "auto", "tables", "mixture", "subspace" or "slices", see `sfumato.release`
+    mechanism       "auto", "tables", "mixture", "subspace", "slices" or "3a", see `sfumato.release`
     adjacency       "add-remove" (one record more or less), "replace" or "label"
     components      of mechanism "mixture" without a category as target
     ledger          where the spending is written down: by default the user's own; a path, a `Ledger`; None: nowhere

@@ -130,6 +130,9 @@ def every_case() -> dict[str, Case]:
         "tables, label": Case(sfumato.Schema.from_yaml(MIXED), mixed, {"adjacency": "label"}),
         "tables, constraints": Case(sfumato.Schema.from_yaml(_TOWNS), _owned(_towns(1_500))),
         "slices": Case(sfumato.Schema.from_yaml(MIXED), mixed, {"mechanism": "slices"}),
+        "3a": Case(
+            sfumato.Schema.from_yaml(MIXED), mixed, {"mechanism": "3a", "anonymize": "kernel", "adapt": "leaves"}
+        ),
         "mixture": Case(_schema(kinds, ", target: kind"), plane, {"mechanism": "mixture"}),
         "mixture without classes": Case(_schema(_PLANE), plane, {"mechanism": "mixture"}),
         "mixture, public features": Case(_schema(kinds, public), plane, {"mechanism": "mixture", "adjacency": "label"}),

@@ -148,7 +148,7 @@ def test_the_average_of_fits_is_nearer_than_they_are_in_the_mean():
 
     start = start_anywhere(one_way, [10])
     fits = [approximate(one_way, evidence(one_way, pairs), start, 200, number) for number in range(3)]
-    averaged = average_fits(one_way, pairs, start, 200, 3)
+    averaged = average_fits(one_way, evidence(one_way, pairs), start, 200, 3)
     assert len(averaged[0]) == 30
     assert averaged[0].sum() == pytest.approx(1)
     assert not np.allclose(fits[0][0], fits[1][0])

@@ -15,7 +15,7 @@ from sfumato.trusted.schema import Schema
 from tests.conftest import MIXED
 from tests.mechanisms.every import every_case
 
-CASES = [name for name in every_case() if name not in ("slices", "subspace of pictures")]  # a network; see below
+CASES = [name for name in every_case() if name not in ("slices", "subspace of pictures", "3a")]  # see below
 INCOMPLETE = MIXED.replace("bounds: [0, 99]", "bounds: estimate").replace(
     "values: [nurse, cook, clerk]", "values: discover"
 )
@@ -43,6 +43,13 @@ def test_of_pictures_no_more_is_asked_than_planned():
     planned = plan(case.schema, epsilon=4.0, delta=1e-5, rows=1_500, **case.settings)
     mus = Counter(stage.mu for stage in stages_of(planned.request.mechanism_plan))
     assert Counter(one.mu for one in case.release().measurements) <= mus
+
+
+def test_the_framework_is_planned_with_its_usual_parts():
+    """Which are those of `tables`."""
+    planned, usual = (plan(Schema.from_yaml(MIXED), mechanism=mechanism) for mechanism in ("3a", "tables"))
+    assert planned.questions == usual.questions
+    assert planned.quality == usual.quality
 
 
 def test_pairs_have_the_noise_of_a_release_without_a_target():

@@ -18,6 +18,7 @@ DECIDES = {
         f"trusted/statistics/{name}.py"
         for name in (
             "distance_histogram",
+            "embedding",
             "gradient",
             "key_counts",
             "leaf_counts",

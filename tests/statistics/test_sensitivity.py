@@ -8,7 +8,8 @@ import pytest
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.feature_maps import Grid, KindGrid
 from sfumato.trusted.schema import IntegerColumn
-from sfumato.trusted.statistics import Cells, CodeSums, Slices, Stacked
+from sfumato.trusted.statistics import Cells, CodeSums, Embedding, Slices, Stacked
+from sfumato.trusted.statistics.embedding import TURN
 from tests.statistics.hunting import holds
 
 SCALE = IntegerColumn(name="b", type="integer", bounds=(0, 999))
@@ -26,8 +27,16 @@ SLICES = Slices(
     "label",
     GRIDS["label"],
 )
+HALF_A_TURN = Embedding(  # from 0 to half a turn, on every frequency
+    {name: GRIDS[name] for name in "abc"},
+    np.concatenate([np.zeros((3, 5)), np.full((3, 7), TURN // 2), np.zeros((3, 3))], axis=1).astype(np.int32)
+    * np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0], dtype=np.int32),
+    "label",
+    GRIDS["label"],
+)
 STATISTICS = {
     "slices": SLICES,
+    "embedding": HALF_A_TURN,
     "stack with slices": Stacked((SLICES, PAIRS), (1.0, 0.5)),
     "one-way": ONE_WAY,
     "pairs": PAIRS,

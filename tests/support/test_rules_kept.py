@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato.errors import RequestError, SchemaError
+from sfumato.fitting.mechanisms.tables.fit import Fit
 from sfumato.fitting.mechanisms.tables.plan import TablesPlan, plan_tables
-from sfumato.fitting.mechanisms.tables.release import Fit, refit_tables, release_tables
+from sfumato.fitting.mechanisms.tables.release import refit_tables, release_tables
 from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget

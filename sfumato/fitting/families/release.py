@@ -21,7 +21,7 @@ from sfumato.fitting.mechanisms.counts.plan import DESIGN
 from sfumato.fitting.mechanisms.counts.ties import add_ties
 from sfumato.fitting.mechanisms.counts.zoom import zoom
 from sfumato.fitting.mechanisms.tables.adaptation import TargetModel
-from sfumato.fitting.mechanisms.tables.release import Fit, fit_mixture
+from sfumato.fitting.mechanisms.tables.fit import Fit, fit_mixture
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.replay import Replay

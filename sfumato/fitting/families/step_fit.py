@@ -20,7 +20,7 @@ from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.mechanisms.tables.approximation import Evidence, ProductMixture
 from sfumato.fitting.mechanisms.tables.approximation import Tuning as Approximation
-from sfumato.fitting.mechanisms.tables.release import count_components
+from sfumato.fitting.mechanisms.tables.fit import count_components
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import Float32Array, FloatArray, IntArray
@@ -62,7 +62,7 @@ def fit_steps(view: View, one_way: OneWays, pairs: PairTables, first: OneWays | 
     starts = dict(zip(levels, np.cumsum([0, *levels.values()]).tolist(), strict=False))
     parts = _parts(view, one_way, pairs)
     seen = _evidence(parts, one_way, pairs, starts, sum(levels.values()))
-    (components,) = count_components(one_way, pairs, Tuning.components)
+    (components,) = count_components(one_way, pairs.typical_sigma, Tuning.components)
     prior = np.concatenate([*(part.prior for part in parts), [1.0]]).astype(np.float32)
     made = [_fit(seen, prior, components, number) for number in range(Tuning.fits)]
     weights = np.concatenate([pi for pi, _ in made]) / Tuning.fits

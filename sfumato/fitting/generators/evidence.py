@@ -5,8 +5,10 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.trusted.arrays import AnyFloatArray, IntArray
 from sfumato.trusted.feature_maps import Grid
@@ -83,6 +85,20 @@ class Histograms:
 
 
 @dataclass(frozen=True, eq=False)
+class Waves:
+    """The mean embedding of the records of each class in random Fourier features of all columns together.
+
+    angles      frequencies x groups of all columns
+    shares      classes x frequencies: the share of the class times the average of exp(i angle), noisy
+    precision   classes x 1: one over the variance of either part
+    """
+
+    angles: AnyFloatArray
+    shares: NDArray[np.complexfloating[Any, Any]]
+    precision: AnyFloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """All that was released, as far as a generator can be held against it.
 
@@ -98,6 +114,7 @@ class Evidence:
     linear: tuple[Linear, ...] = ()
     pairs: Pairs | None = None
     histograms: Histograms | None = None
+    waves: Waves | None = None
 
     @property
     def classes(self) -> int:
@@ -115,6 +132,7 @@ class Evidence:
         parts = [self.totals, self.marginals, *(part.values for part in self.linear)]
         parts += [] if self.pairs is None else [self.pairs.tables, self.pairs.precision]
         parts += [] if self.histograms is None else [self.histograms.shares, self.histograms.places]
+        parts += [] if self.waves is None else [self.waves.shares.real, self.waves.shares.imag, self.waves.angles]
         digest = hashlib.sha256()
         for row in itertools.chain(*parts):  # row by row: a copy of all tables of a wide table would be large
             digest.update(np.ascontiguousarray(row, dtype=np.float64).tobytes())

@@ -2,9 +2,9 @@
 
 A generator is read at latent points. Each gives every column a distribution, and within a point columns are
 independent, so averages of one column are linear in these distributions and tables of two columns are products of
-them: both are exact, and so are mean and variance along a direction.
+them: both are exact, and so are mean and variance along a direction, and the embedding in Fourier features.
 
-All three are chi-squared divergences: what is off, squared, over the variance, to which the noise adds its own.
+All of them are chi-squared divergences: what is off, squared, over the variance, to which the noise adds its own.
 Averages and tables are compared cell by cell; histograms along directions are smoothed first.
 """
 
@@ -16,6 +16,7 @@ from sfumato.fitting.generators.columnwise import Columnwise, Tensor
 from sfumato.fitting.generators.evidence import Evidence
 from sfumato.fitting.generators.products import Tables, tables_of
 from sfumato.fitting.generators.smoothing import SmoothedSlices
+from sfumato.fitting.generators.waves import WavesOfColumns
 from sfumato.fitting.public_rng import PublicRng, public_rng
 
 _HELD_BACK = {"directions": 0.125, "pairs": 0.05, "averages": 0.05}
@@ -25,7 +26,8 @@ _STREAM = 29
 class Loss:
     """The loss of a generator, and what it makes of slices that are held back from it.
 
-    Held back is an eighth of the directions; without directions a twentieth of the cells of pairs, or of averages.
+    Held back is an eighth of the directions, or of the frequencies of an embedding; without either a twentieth of the
+    cells of pairs, or of averages.
     """
 
     def __init__(self, seen: Evidence, device: str) -> None:
@@ -47,13 +49,19 @@ class Loss:
                 SmoothedSlices.of(seen.histograms, seen.size, np.flatnonzero(where), device) if where.any() else None
                 for where in (~back, back)
             ]
+        self._waves: list[WavesOfColumns | None] = [None, None]
+        if seen.waves is not None:
+            back = _chosen(rng, len(seen.waves.angles), _HELD_BACK["directions"])
+            self._waves = [
+                WavesOfColumns.of(seen.waves, np.flatnonzero(where), self._columns, device) for where in (~back, back)
+            ]
         self._pairs: Tables | None = None
         if seen.pairs is not None:
             cells = len(seen.pairs.precision)
-            share = 0.0 if seen.histograms is not None else _HELD_BACK["pairs"]
+            share = 0.0 if seen.histograms is not None or seen.waves is not None else _HELD_BACK["pairs"]
             upper = np.triu(rng.random((cells, cells)) < share)
             self._pairs = tables_of(seen.pairs, seen.layout, upper | upper.T, tensor)
-        last = seen.histograms is None and seen.pairs is None
+        last = seen.histograms is None and seen.waves is None and seen.pairs is None
         self._linear = []
         for part in seen.linear:
             back = rng.random(part.values.shape) < (_HELD_BACK["averages"] if last else 0.0)
@@ -93,6 +101,9 @@ class Loss:
         if slices is not None:
             off = slices.expected(*self._columns.moments(theta, slices.places), member) - slices.shares
             total = total + 0.5 * (slices.precision * off**2).sum()
+        waves = self._waves[held_back]
+        if waves is not None:
+            total = total + waves.loss(self._columns.rectangle(theta), member)
         if held_back:
             return total
         each = self._prior / torch.bincount(owner, minlength=len(self.totals)).float()[owner]

@@ -32,15 +32,10 @@ class SmoothedSlices:
 
     @classmethod
     def of(cls, seen: Histograms, size: float, chosen: NDArray[np.intp], device: str) -> "SmoothedSlices":
-        """The directions that are chosen. Sampling adds the variance of a share among so many records."""
+        """The directions that are chosen."""
         import torch
 
-        ends, outer = seen.ends[chosen], seen.outer[chosen]
-        width = np.maximum(Tuning.width * (outer[:, 1] - outer[:, 0]) / (ends.shape[1] + 1), Tuning.least_width)
-        smoothing = smoothing_of(ends, outer, width)
-        shares = np.einsum("sab,sac->sbc", smoothing, seen.shares[chosen])
-        variance = seen.noise * (smoothing**2).sum(axis=1)[:, :, None] + np.maximum(shares, 1 / size) / size
-        made = (seen.places[chosen], ends, width, shares, 1 / variance)
+        made = (seen.places[chosen], seen.ends[chosen], *(part[chosen] for part in smooth(seen, size)))
         return cls(*(torch.tensor(part, dtype=torch.float32, device=device) for part in made))
 
     def expected(self, mean: Tensor, variance: Tensor, member: Tensor) -> Tensor:
@@ -56,6 +51,19 @@ class SmoothedSlices:
         first, last = torch.zeros_like(below[:, :1]), torch.ones_like(below[:, :1])
         bins = torch.diff(torch.cat((first, below, last), dim=1), dim=1)
         return torch.einsum("kbs,kc->sbc", bins, member)
+
+
+def smooth(seen: Histograms, size: float) -> tuple[AnyFloatArray, AnyFloatArray, AnyFloatArray]:
+    """The width of every direction's smoothing, the smoothed measured shares, and one over their variance.
+
+    Sampling adds the variance of a share among so many records.
+    """
+    ends, outer = seen.ends, seen.outer
+    width = np.maximum(Tuning.width * (outer[:, 1] - outer[:, 0]) / (ends.shape[1] + 1), Tuning.least_width)
+    smoothing = smoothing_of(ends, outer, width)
+    shares = np.einsum("sab,sac->sbc", smoothing, seen.shares)
+    variance = seen.noise * (smoothing**2).sum(axis=1)[:, :, None] + np.maximum(shares, 1 / size) / size
+    return width, shares, 1 / variance
 
 
 def smoothing_of(ends: AnyFloatArray, outer: AnyFloatArray, width: AnyFloatArray) -> AnyFloatArray:

@@ -181,6 +181,8 @@ def latents_of_a_class(seen: Evidence) -> int:
     if along is not None:
         directions, bins = along.shares.shape[:2]
         most = min(most, Tuning.most_along // (directions * (len(sizes) + bins)))
+    if seen.waves is not None:
+        most = min(most, Tuning.most_along // (2 * len(seen.waves.angles) * len(sizes)))
     return int(np.clip(most // seen.classes, Tuning.fewest_latents, Tuning.latents))
 
 

@@ -1,9 +1,22 @@
-"""Which mechanism a request means."""
+"""Which mechanism a request means, and what may be asked of it."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from sfumato.errors import RequestError
 from sfumato.fitting.mechanisms.mechanism import mechanism_names
 from sfumato.fitting.mechanisms.subspace.plan import is_wide
 from sfumato.trusted.schema import Schema
+
+
+def check_settings(mechanism: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked for of a mechanism, without what was not; a setting of another mechanism is refused."""
+    asked = {name: value for name, value in settings.items() if value is not None}
+    if "components" in asked and mechanism != "mixture":
+        raise RequestError("components are for mechanism mixture; leave them out")
+    if mechanism != "3a" and (parts := asked.keys() - {"components"}):
+        raise RequestError(f"{', '.join(sorted(parts))}: for mechanism 3a alone; ask for it, or leave them out")
+    return asked
 
 
 def choose_mechanism(name: str, measured: Schema) -> str:

@@ -80,6 +80,7 @@ _BUILT_IN = {
     "mixture": "sfumato.fitting.mechanisms.mixture.release",
     "subspace": "sfumato.fitting.mechanisms.subspace.release",
     "slices": "sfumato.fitting.mechanisms.slices.release",
+    "3a": "sfumato.fitting.mechanisms.framework.release",
 }
 """The module that registers each; it is loaded when the mechanism is first needed."""
 

@@ -28,6 +28,24 @@ def fit_generator(
     checkpoint: Path | None = None,
     device: str = "cpu",
 ) -> TableMixture:
+    """Train, and add what the release tells of the target beyond the distribution of its records."""
+    density = train_density(seen, settings, generator, shape, progress, checkpoint, device)
+    if seen.evidence is None:
+        return density
+    if seen.adapt is not None:
+        return seen.adapt(density)
+    return with_labeller(density, seen.plan, seen.one_way, seen.pairs, seen.gradients)
+
+
+def train_density(
+    seen: TrainingData,
+    settings: Mapping[str, Any],
+    generator: CustomGenerator | None = None,
+    shape: tuple[int, int] | None = None,
+    progress: Callable[[Epoch], None] = lambda _: None,
+    checkpoint: Path | None = None,
+    device: str = "cpu",
+) -> TableMixture:
     """Train, and read the generator at its latent points: a mixture of products, which answers whatever is asked.
 
     `generator` is one of the user's own, in place of the one that the settings name.
@@ -51,7 +69,7 @@ def fit_generator(
     )
     starts = np.cumsum(seen.evidence.layout.sizes)[:-1]
     thetas = [part / part.sum(axis=1, keepdims=True) for part in np.split(trained.theta, starts, axis=1)]
-    mixture = assemble_mixture(
+    return assemble_mixture(
         seen.plan,
         one_way,
         trained.weights,
@@ -60,4 +78,3 @@ def fit_generator(
         settings,
         ties={} if seen.pairs is None else seen.pairs.ties,
     )
-    return with_labeller(mixture, seen.plan, one_way, seen.pairs, seen.gradients)

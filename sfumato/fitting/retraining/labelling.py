@@ -9,13 +9,12 @@ are the generator's own.
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.tables.adaptation import adapt_again, before_any_gradient, rank_of
-from sfumato.fitting.models.table_mixture.labeller import Labeller
+from sfumato.fitting.mechanisms.tables.fit import attach_labeller
 from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.feature_maps import Softmax
@@ -41,14 +40,21 @@ def with_labeller(
         model = adapt_again(list(gradients), one_way, mixture, Tuning.prior)
     else:
         model = _distilled(mixture, plan, one_way, pairs)
-    if model is None or plan.target is None:
-        return mixture
-    return replace(mixture, labeller=Labeller.of(model, plan.target, of_samples=False))
+    return attach_labeller(mixture, plan, model, of_samples=False)
 
 
 def _distilled(mixture: TableMixture, plan: CountsPlan, one_way: OneWays, pairs: PairTables | None) -> Softmax | None:
     """From the mixture's own records, where there are pairs to learn from and not too many classes."""
-    if plan.target is None or not plan.labelled or pairs is None or plan.mu_pairs is None:
+    if not plan.labelled or pairs is None or plan.mu_pairs is None:
         return None
-    rank = min(Tuning.most_directions, rank_of(one_way, math.hypot(plan.mu_one_way, plan.mu_pairs)))
+    return distil(mixture, plan, one_way, pairs, math.hypot(plan.mu_one_way, plan.mu_pairs))
+
+
+def distil(
+    mixture: TableMixture, plan: CountsPlan, one_way: OneWays, pairs: PairTables | None, mu: float
+) -> Softmax | None:
+    """What the mixture tells of its own records, along as many directions as measurements of this mu bear out."""
+    if plan.target is None:
+        return None
+    rank = min(Tuning.most_directions, rank_of(one_way, mu))
     return before_any_gradient(plan, plan.target, one_way, pairs, mixture, rank, prior_sd=1.0).model

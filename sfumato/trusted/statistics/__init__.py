@@ -9,6 +9,7 @@ from sfumato.trusted.statistics.class_sums import ClassSums
 from sfumato.trusted.statistics.clipped_sums import ClippedSums
 from sfumato.trusted.statistics.code_sums import CodeSums
 from sfumato.trusted.statistics.distance_histogram import DistanceHistogram
+from sfumato.trusted.statistics.embedding import Embedding
 from sfumato.trusted.statistics.gradient import Gradient
 from sfumato.trusted.statistics.key_counts import KeyCounts
 from sfumato.trusted.statistics.leaf_counts import LeafCounts
@@ -29,6 +30,7 @@ __all__ = [
     "ClippedSums",
     "CodeSums",
     "DistanceHistogram",
+    "Embedding",
     "Gradient",
     "KeyCounts",
     "LeafCounts",

@@ -1,5 +1,6 @@
 """Anonymize, first half: every column against the classes of the target."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -92,6 +93,12 @@ class OneWays:
     classes: Classes
     totals: FloatArray
     deviation: float  # of the noise of each total
+
+    @property
+    def spans(self) -> list[slice]:
+        """Where the groups of each column stand, those of all columns side by side."""
+        ends = np.cumsum([0, *(len(column.grouped) for column in self.columns.values())])
+        return [slice(*pair) for pair in itertools.pairwise(ends.tolist())]
 
     @property
     def size(self) -> float:

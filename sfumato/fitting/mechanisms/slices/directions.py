@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
-from sfumato.fitting.mechanisms.slices.plan import SlicesPlan
+from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.public_rng import PublicRng, orthonormal, public_rng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray, IntArray
@@ -48,9 +48,11 @@ class AlongDirections:
     sigma: float
 
 
-def measure_directions(curator: CuratorLike, plan: SlicesPlan, one_way: OneWays) -> AlongDirections | None:
+def measure_directions(
+    curator: CuratorLike, plan: CountsPlan, one_way: OneWays, mu: float | None
+) -> AlongDirections | None:
     """Ask for them, on bins of about equal count if the columns were independent, as many as the noise allows."""
-    if plan.mu_directions is None:
+    if mu is None:
         return None
     columns, target = list(one_way.columns.values()), plan.target
     rng = public_rng(Tuning.stream)
@@ -63,10 +65,10 @@ def measure_directions(curator: CuratorLike, plan: SlicesPlan, one_way: OneWays)
 
     drawn = _independent(rng, columns, places)
     sensitivity = asked(np.zeros((Tuning.directions, 1), dtype=np.int32)).sensitivity(plan.adjacency)
-    bins = _bins(one_way, noise_scale(sensitivity, plan.mu_directions))
+    bins = _bins(one_way, noise_scale(sensitivity, mu))
     cuts = np.ceil(np.arange(1, bins) * len(drawn) / bins).astype(np.int64)
     drawn.sort(axis=0)
-    measured = curator.measure(asked(drawn[cuts].T.astype(np.int32)), plan.mu_directions)
+    measured = curator.measure(asked(drawn[cuts].T.astype(np.int32)), mu)
     answered = measured.statistic
     assert isinstance(answered, Slices)  # noqa: S101 - the curator answers what it was asked, but for last digits
     return AlongDirections(
@@ -78,11 +80,11 @@ def measure_directions(curator: CuratorLike, plan: SlicesPlan, one_way: OneWays)
     )
 
 
-def _blocks(columns: list[OneWay]) -> list[FloatArray]:
-    """For each column its coordinates x its groups: where each group lies on each coordinate."""
+def lay_out(columns: list[OneWay]) -> list[FloatArray]:
+    """Lay a record out: for each column its coordinates x its groups: where each group lies on each coordinate."""
     blocks = []
     for column in columns:
-        p = _pooled(column)
+        p = pooled(column)
         n = column.ordered
         alone = np.diag(1 / np.sqrt(len(p) * np.maximum(p, Tuning.rarest)))[n:]
         rank = (np.cumsum(p[:n]) - p[:n] / 2) / max(p[:n].sum(), 1e-12)
@@ -93,14 +95,14 @@ def _blocks(columns: list[OneWay]) -> list[FloatArray]:
 
 def _places(rng: PublicRng, columns: list[OneWay]) -> NDArray[np.int32]:
     """Directions x groups of all columns, in whole steps."""
-    blocks = _blocks(columns)
+    blocks = lay_out(columns)
     frames = np.split(_frames(rng, sum(map(len, blocks))), np.cumsum([len(block) for block in blocks])[:-1], axis=1)
     places = [part @ block for part, block in zip(frames, blocks, strict=True)]
     whole: NDArray[np.int32] = np.rint(np.concatenate(places, axis=1) / Tuning.step).astype(np.int32)
     return whole
 
 
-def _pooled(column: OneWay) -> FloatArray:
+def pooled(column: OneWay) -> FloatArray:
     """The distribution over a column's groups, of all classes together."""
     counts = column.grouped.sum(axis=1).clip(1.0)
     pooled: FloatArray = counts / counts.sum()
@@ -120,7 +122,7 @@ def _independent(rng: PublicRng, columns: list[OneWay], places: NDArray[np.int32
     found = np.zeros((Tuning.drawn, len(places)), dtype=np.int64)
     start = 0
     for column in columns:
-        ends = np.cumsum(_pooled(column))
+        ends = np.cumsum(pooled(column))
         group = np.searchsorted(ends / ends[-1], rng.random(Tuning.drawn), side="right").clip(max=len(ends) - 1)
         found += places[:, start + group].T
         start += len(ends)

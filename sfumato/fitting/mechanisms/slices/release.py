@@ -56,7 +56,7 @@ def measure_slices(
     """All that is asked: the axes, pairs of axes, random directions."""
     plan, one_way, pairs = measure_counts(curator, plan, progress)
     progress("measuring histograms along random directions, with noise")
-    along = measure_directions(curator, plan, one_way)
+    along = measure_directions(curator, plan, one_way, plan.mu_directions)
     return TrainingData(plan, one_way, evidence_of(one_way, pairs, along) if one_way.columns else None, pairs)
 
 

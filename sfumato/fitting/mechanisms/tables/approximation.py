@@ -11,6 +11,7 @@ component to the marginals of its class, so that noise alone makes no two column
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -46,6 +47,27 @@ _TINY = np.finfo(np.float32).tiny
 _STARTS = 100  # the first of the public seeds that are of other starts than the usual
 
 
+class WholeRecords(Protocol):
+    """What was measured of all columns together, as far as a mixture of products can be held against it."""
+
+    @property
+    def sigma(self) -> float:
+        """The noise of one answer, in records."""
+
+    def add_error(
+        self,
+        theta: Float32Array,
+        pi: Float32Array,
+        member: Float32Array,
+        by_theta: Float32Array,
+        by_pi: Float32Array,
+    ) -> float:
+        """Half the squared residuals by their precision; adds its gradient to the last two arrays.
+
+        member   components x classes, 1 where a component is of a class
+        """
+
+
 @dataclass(frozen=True)
 class Evidence:
     """All noisy tables on the scale of probabilities, stacked.
@@ -62,9 +84,10 @@ class Evidence:
     pair_precision: Float32Array
     offsets: IntArray  # where the groups of each column start
     triples: tuple[TripleEvidence, ...] = ()
+    whole: WholeRecords | None = None
 
 
-def evidence(one_way: OneWays, pairs: PairTables | None) -> Evidence:
+def evidence(one_way: OneWays, pairs: PairTables | None, whole: WholeRecords | None = None) -> Evidence:
     """Stack the tables. Sampling variance is added to that of noise, so that a large budget does not chase counts."""
     columns, size = list(one_way.columns.values()), one_way.size
     offsets = np.cumsum([0, *(len(column.grouped) for column in columns)])
@@ -90,7 +113,7 @@ def evidence(one_way: OneWays, pairs: PairTables | None) -> Evidence:
     groups = {name: slice(*ends) for name, *ends in zip(one_way.columns, offsets, offsets[1:], strict=False)}
     triples = () if pairs is None else tuple(TripleEvidence.of(triple, groups, size) for triple in pairs.triples)
     sure = (1 / variance).astype(np.float32)[:, None]
-    return Evidence(stacked.astype(np.float32), sure, coarse, tables, precision, offsets[:-1], triples)
+    return Evidence(stacked.astype(np.float32), sure, coarse, tables, precision, offsets[:-1], triples, whole)
 
 
 @dataclass
@@ -153,6 +176,8 @@ class ProductMixture:
             by_pi[own] += 0.5 * (pushed * mine).sum(axis=1)
         by_theta += by_cells @ seen.coarse.T
         total += sum(triple.add_error(theta, pi, by_theta, by_pi) for triple in seen.triples)
+        if seen.whole is not None:
+            total += seen.whole.add_error(theta, pi, member, by_theta, by_pi)
         inner = theta * by_theta
         by_logits = inner - theta * np.add.reduceat(inner, self.offsets, axis=1)[:, self._column]
         by_logits += self._prior * (theta - self.marginals)

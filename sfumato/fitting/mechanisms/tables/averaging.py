@@ -3,17 +3,15 @@
 import numpy as np
 
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
-from sfumato.fitting.mechanisms.counts.pairs import PairTables
-from sfumato.fitting.mechanisms.tables.approximation import approximate, evidence
+from sfumato.fitting.mechanisms.tables.approximation import Evidence, approximate
 from sfumato.fitting.mechanisms.tables.start import Start
 from sfumato.trusted.arrays import FloatArray
 
 
 def average_fits(
-    one_way: OneWays, pairs: PairTables | None, start: Start, steps: int, fits: int
+    one_way: OneWays, seen: Evidence, start: Start, steps: int, fits: int
 ) -> tuple[FloatArray, list[FloatArray]]:
     """As `approximate`, with the components of all fits side by side."""
-    seen = evidence(one_way, pairs)
     made = [approximate(one_way, seen, start, steps, number) for number in range(fits)]
     weights = np.concatenate([one[0] for one in made]) / fits
     thetas = [np.concatenate(parts) for parts in zip(*(one[1] for one in made), strict=True)]

@@ -80,7 +80,7 @@ def plan_tables(schema: Schema, budget: Budget, adjacency: Adjacency) -> TablesP
         "one-way": one_way - zoom,
         "pairs": (pairs - sum(more.values())) * (found.pairs > 0),
         **more,
-        **(_shares_of_target(budget, found, schema) if found.labelled else {}),
+        **(shares_of_target(budget, found, schema, share_of_target(found, schema)) if found.labelled else {}),
     }
     mu = split_shares(budget, found, Tuning.target, shares)
     kinds = ("triples", "step", "rest")
@@ -102,26 +102,31 @@ def _varied(found: Geometry, schema: Schema) -> int:
     return sum(found.grids[name].size > 1 for name in schema.features)
 
 
-def _shares_of_target(budget: Budget, found: Geometry, schema: Schema) -> dict[str, float]:
-    """The shares of what is asked after the counts; none where the budget is too small for gradients."""
-    whole = _share_of_target(found, schema)
-    told = _mu(budget, whole * Tuning.screen) >= Tuning.least_screen
+def shares_of_target(
+    budget: Budget, found: Geometry, schema: Schema, whole: float, total: float | None = None
+) -> dict[str, float]:
+    """The shares of what is asked after the counts, `whole` in all; none where the budget is too small for it.
+
+    total   that all shares add up to at most; None: those of `tables`
+    """
+    told = _mu(budget, whole * Tuning.screen, total) >= Tuning.least_screen
     screen = Tuning.screen * (told and _varied(found, schema) >= FEWEST_COLUMNS)
     each = (1 - screen - Tuning.leaves - Tuning.rest) / Tuning.steps
     more = Tuning.rest / Tuning.more_steps
-    if _mu(budget, whole * min(each, more)) < Tuning.least_step:
+    if _mu(budget, whole * min(each, more), total) < Tuning.least_step:
         return {}
     parts = {"screen": screen, **{f"step {t}": each for t in range(Tuning.steps)}, "leaves": Tuning.leaves}
     parts |= {f"rest {t}": more for t in range(Tuning.more_steps)}
     return {name: whole * part for name, part in parts.items()}
 
 
-def _share_of_target(found: Geometry, schema: Schema) -> float:
+def share_of_target(found: Geometry, schema: Schema) -> float:
+    """What all of it gets where nobody asks for another share."""
     many = not found.numeric and schema.target is not None and found.grids[schema.target].size >= Tuning.many
     return Tuning.adapt_many if many else Tuning.adapt
 
 
-def _mu(budget: Budget, share: float) -> float:
+def _mu(budget: Budget, share: float, total: float | None = None) -> float:
     """The mu of a share, at least."""
-    others = Tuning.one_way + Tuning.pairs + Tuning.adapt_many
+    others = Tuning.one_way + Tuning.pairs + Tuning.adapt_many if total is None else total
     return budget.mu * math.sqrt(share * (1 - Tuning.target) / others)

@@ -6,57 +6,23 @@ Adapt: a labeller, what the target is given the rest, is fitted to gradients and
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from sfumato.errors import RequestError
-from sfumato.fitting.mechanisms.counts.assembly import assemble_mixture
 from sfumato.fitting.mechanisms.counts.measure import measure_counts
-from sfumato.fitting.mechanisms.counts.one_way import OneWays
-from sfumato.fitting.mechanisms.counts.pairs import PairTables
-from sfumato.fitting.mechanisms.counts.plan import CountsPlan
-from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.tables.adaptation import adapt, adapt_again
-from sfumato.fitting.mechanisms.tables.averaging import average_fits
+from sfumato.fitting.mechanisms.tables.fit import Fit, attach_labeller, fit_mixture
 from sfumato.fitting.mechanisms.tables.plan import TablesPlan, plan_tables
-from sfumato.fitting.mechanisms.tables.start import start_anywhere, start_in_boxes, target_in_boxes
 from sfumato.fitting.mechanisms.tables.triples import add_answers, measure_triples
 from sfumato.fitting.mechanisms.tables.tuning import TABLES_TUNING, Components
-from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.replay import Replay
 from sfumato.fitting.retraining.evidence import TrainingData, evidence_of
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.feature_maps import Softmax
 from sfumato.trusted.measurement import CuratorLike, Measurement
 from sfumato.trusted.schema import Schema
-
-_MOST_COMPONENTS, _MOST_STEPS = 1_000, 10_000
-
-
-@dataclass(frozen=True)
-class Fit:
-    """How the models are fitted to what was released. Post-processing: any setting is free.
-
-    components   the most that a class of the target gets; without a target each of a few fits gets fewer
-    steps        of the fit of the mixture, as above
-    prior        standard deviation of the labeller's coefficients around what the mixture says
-    """
-
-    components: int = 80
-    steps: int = 800
-    prior: float = 0.5
-
-    def __post_init__(self) -> None:
-        if not (1 <= self.components <= _MOST_COMPONENTS and 1 <= self.steps <= _MOST_STEPS):
-            raise RequestError(f"a fit needs 1 to {_MOST_COMPONENTS} components and 1 to {_MOST_STEPS} steps")
-        if not 0 < self.prior < np.inf:
-            raise RequestError("the prior of a fit must be a number above 0")
 
 
 def release_tables(
@@ -92,54 +58,6 @@ def refit_tables(measurements: tuple[Measurement, ...], plan: TablesPlan, fit: F
         pairs = add_answers(pairs, one_way, record.left)
     mixture = fit_mixture(plan, one_way, pairs, fit)
     return attach_labeller(mixture, plan, adapt_again(record.left, one_way, mixture, fit.prior))
-
-
-def attach_labeller(mixture: TableMixture, plan: TablesPlan, model: Softmax | None) -> TableMixture:
-    """The mixture with a labeller, where there is one."""
-    if model is None or plan.target is None:
-        return mixture
-    forbidden = () if plan.support is None else plan.support.forbidden
-    return replace(mixture, labeller=Labeller.of(model, plan.target, forbidden=forbidden))
-
-
-def fit_mixture(
-    plan: CountsPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit, *, average: bool = True
-) -> TableMixture:
-    """The fitted mixture over the codes of every column, the target among them; the average of some fits."""
-    fits, most, steps = _fits(plan, one_way, pairs, fit) if average else (1, fit.components, fit.steps)
-    components, support = count_components(one_way, pairs, most), plan.support
-    steps = max(1, steps * Planning.many_classes // max(Planning.many_classes, one_way.classes.count))
-    if support is None:
-        start = start_anywhere(one_way, components)
-    else:
-        start = start_in_boxes(plan, support, one_way, components)
-        steps = max(1, steps * Components.many // max(Components.many, len(start.owner)))
-    weights, thetas = average_fits(one_way, pairs, start, steps, fits) if one_way.columns else (start.weights, [])
-    ties, target = {} if pairs is None else pairs.ties, None
-    if plan.target is not None and support is not None:
-        target = target_in_boxes(plan, support, one_way, start, weights)
-    return assemble_mixture(plan, one_way, weights, thetas, np.tile(start.owner, fits), asdict(fit), target, ties)
-
-
-def _fits(plan: CountsPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> tuple[int, int, int]:
-    """How many fits there are, the components that each has at most, and its steps.
-
-    With a target there is one: its labeller mends what chance there is in a fit.
-    """
-    groups = sum(len(column.grouped) for column in one_way.columns.values())
-    fits = min(Components.fits_alone, Components.most_averaged // max(groups, 1))
-    if plan.target is not None or pairs is None or fits < 2:
-        return 1, fit.components, fit.steps
-    components, steps = Components.components_alone * fit.components, Components.steps_alone * fit.steps
-    return fits, max(1, int(components)), max(1, int(steps))
-
-
-def count_components(one_way: OneWays, pairs: PairTables | None, most: int) -> list[int]:
-    """A component for every few noise deviations that a class holds; without pairs one is all that can be told."""
-    if pairs is None:
-        return [1] * one_way.classes.count
-    held = one_way.totals / pairs.typical_sigma
-    return [int(np.clip((h - Components.first_component) / Components.next_component, 1, most)) for h in held]
 
 
 class TablesMechanism(Mechanism):
