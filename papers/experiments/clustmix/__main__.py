@@ -38,7 +38,7 @@ def main() -> None:
         return
     kept = Kept(None if asked.quick else asked.results)
     runs = table_1.runs(tasks, asked.methods or table_1.METHODS, 1 if asked.quick else asked.seeds)
-    run_all(runs, kept, Measure(asked.quick, asked.arrays, asked.tries), asked.jobs)
+    run_all(runs, kept, Measure(asked.quick, asked.arrays, asked.tries), asked.jobs, asked.tries)
     print(f"\n{table(['', *table_1.METHODS], table_1.lines(kept, tasks))}\n")
     if not asked.quick and not asked.arrays:
         from experiments.clustmix.page import write_page

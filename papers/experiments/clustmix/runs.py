@@ -50,11 +50,17 @@ class Kept:
         """How many settings each of its runs tried."""
         return set(self.scores.get(f"{task}/tries", {}).get(method, {}).values())
 
+    def finished(self, run: Run, tries: int) -> bool:
+        """Whether a run has a score, and tried as many settings as are asked for, if it has any."""
+        tried = self.scores.get(f"{run.task}/tries", {}).get(run.method, {}).get(str(run.seed), tries)
+        return isinstance(self.find(run), float) and tried == tries
+
     def add(self, run: Run, value: float | str) -> None:
         """Keep it, whole or not at all: a program may be stopped at any time."""
         if isinstance(value, Found):
             self.scores.setdefault(f"{run.task}/tries", {}).setdefault(run.method, {})[str(run.seed)] = value.tries
             self.scores.setdefault(f"{run.task}/setting", {}).setdefault(run.method, {})[str(run.seed)] = value.setting
+            value = float(value)
         self.scores.setdefault(run.task, {}).setdefault(run.method, {})[str(run.seed)] = value
         if self.path is not None:
             draft = self.path.with_suffix(".draft")
@@ -62,9 +68,9 @@ class Kept:
             draft.replace(self.path)
 
 
-def run_all(runs: Iterable[Run], kept: Kept, measure: "Measure", jobs: int) -> None:
-    """All runs that have no score yet, several at a time, the bar where somebody watches."""
-    todo = [run for run in runs if not isinstance(kept.find(run), float)]
+def run_all(runs: Iterable[Run], kept: Kept, measure: "Measure", jobs: int, tries: int = TRIES) -> None:
+    """All runs that have no score of so many tries yet, several at a time, the bar where somebody watches."""
+    todo = [run for run in runs if not kept.finished(run, tries)]
     with (
         ProcessPoolExecutor(jobs, initializer=_one_thread) as pool,
         Progress(transient=True, disable=not sys.stdout.isatty()) as progress,

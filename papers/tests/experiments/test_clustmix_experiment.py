@@ -69,7 +69,7 @@ class Measured:
             raise RuntimeError("no noise is small enough")
         if run.method == "Real":
             return 0.9 + run.seed / 100
-        return Found(0.8 + run.seed / 100, 3, "sigma_max 0.1")
+        return Found(0.8 + run.seed / 100, TRIES, "sigma_max 0.1")
 
 
 def test_runs_are_kept_and_not_run_again(tmp_path, capsys):
@@ -89,10 +89,19 @@ def test_runs_are_kept_and_not_run_again(tmp_path, capsys):
     assert cells["DP-GAN"] == "not run: RuntimeError: no noise is small enough"
     assert cells["DPMix"] == "not run: time"
     assert table_1.gap(kept, "ClustMix, none") == "0.100 (1 tasks)"
-    assert table_1.tries(kept) == 3
-    kept.add(Run("adult", "ADS-GAN", 0), Found(0.7, 5, "rate 0.1"))
-    with pytest.raises(ValueError, match="different numbers"):
-        table_1.tries(kept)
+
+
+def test_a_run_of_another_number_of_tries_is_marked_and_run_again(tmp_path, capsys):
+    kept = Kept(tmp_path / "table_1.json")
+    run = Run("adult", "ClustMix, none", 0)
+    kept.add(run, Found(0.7, TRIES + 2, "sigma_max 1"))
+    assert table_1.cell(kept, "adult", "ClustMix, none") == f"0.700 (of {TRIES + 2})"
+    assert kept.finished(run, TRIES + 2)
+    run_all([run], kept, Measured(), 1)
+    assert "ClustMix, none" in capsys.readouterr().out
+    assert table_1.cell(kept, "adult", "ClustMix, none") == "0.800"
+    run_all([run], kept, Measured(), 1)
+    assert not capsys.readouterr().out
 
 
 def test_the_papers_figures_stand_below_every_column_of_its_name():
@@ -160,10 +169,6 @@ class TestSearch:
     def test_what_is_found_travels_to_another_process(self):
         again = pickle.loads(pickle.dumps(Found(0.5, 3, "rate 1")))
         assert (again, again.tries, again.setting) == (0.5, 3, "rate 1")
-
-
-def test_all_columns_that_are_kept_were_searched_alike():
-    assert table_1.tries(Kept(Path(table_1.__file__).with_suffix(".json"))) == TRIES
 
 
 def test_digits_of_figure_3_have_the_noise_of_their_reading():
