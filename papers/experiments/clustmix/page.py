@@ -79,14 +79,14 @@ def _table(kept: Kept) -> str:
 
 def _sentence(kept: Kept) -> str:
     readings = ", ".join(
-        f"{table_1.gap(kept, method)} ({method.removeprefix('ClustMix, ')})"
+        f"{table_1.gap(kept, method)} as {method.removeprefix('ClustMix, ')!r}"
         for method in table_1.READINGS
         if any(kept.of(task, method) for task in table_1.TASKS)
     )
     return (
         wrapped(
             f"The paper's mean gap to the real rows is {table_1.PAPERS_GAP:.3f} for ClustMix over its own seven tasks; "
-            f"here it is {readings} for ClustMix, {table_1.gap(kept, 'proven, rows')} for rows of a proven release and "
+            f"here it is {readings}, {table_1.gap(kept, 'proven, rows')} for rows of a proven release and "
             f"{table_1.gap(kept, 'proven, itself')} for the release as a classifier."
         )
         + "\n"

@@ -43,13 +43,14 @@ def cell(kept: Kept, task: str, method: str) -> str:
     if not found:
         return kept.why_not(task, method)
     spread = f" ± {statistics.stdev(found):.3f}" if len(found) > 1 else ""
-    return f"{statistics.mean(found):.3f}{spread}{_of_other_tries(kept, task, method)}"
+    return f"{statistics.mean(found):.3f}{spread}{_marks(kept, task, method, len(found))}"
 
 
-def _of_other_tries(kept: Kept, task: str, method: str) -> str:
-    """A mark for a cell that was not searched as all the others."""
-    others = sorted(kept.tries(task, method) - {TRIES})
-    return f" (of {', '.join(map(str, others))})" if others else ""
+def _marks(kept: Kept, task: str, method: str, seeds: int) -> str:
+    """What a cell has to say that was not run as all the others are: another number of tries, or of seeds."""
+    marks = [f"of {tries}" for tries in sorted(kept.tries(task, method) - {TRIES})]
+    marks += [f"seeds: {seeds}"] if seeds != SEEDS else []
+    return f" ({', '.join(marks)})" if marks else ""
 
 
 def lines(kept: Kept, tasks: Sequence[str]) -> list[list[str]]:

@@ -85,7 +85,7 @@ def test_runs_are_kept_and_not_run_again(tmp_path, capsys):
     kept = Kept(path)
     assert kept.find(Run("adult", "Real", 1)) == pytest.approx(0.91)
     cells = dict(zip(("", *table_1.METHODS), table_1.lines(kept, ["adult"])[0], strict=True))
-    assert cells["ClustMix, none"] == "0.805 ± 0.007"
+    assert cells["ClustMix, none"] == "0.805 ± 0.007 (seeds: 2)"
     assert cells["DP-GAN"] == "not run: RuntimeError: no noise is small enough"
     assert cells["DPMix"] == "not run: time"
     assert table_1.gap(kept, "ClustMix, none") == "0.100 (1 tasks)"
@@ -95,11 +95,11 @@ def test_a_run_of_another_number_of_tries_is_marked_and_run_again(tmp_path, caps
     kept = Kept(tmp_path / "table_1.json")
     run = Run("adult", "ClustMix, none", 0)
     kept.add(run, Found(0.7, TRIES + 2, "sigma_max 1"))
-    assert table_1.cell(kept, "adult", "ClustMix, none") == f"0.700 (of {TRIES + 2})"
+    assert table_1.cell(kept, "adult", "ClustMix, none") == f"0.700 (of {TRIES + 2}, seeds: 1)"
     assert kept.finished(run, TRIES + 2)
     run_all([run], kept, Measured(), 1)
     assert "ClustMix, none" in capsys.readouterr().out
-    assert table_1.cell(kept, "adult", "ClustMix, none") == "0.800"
+    assert table_1.cell(kept, "adult", "ClustMix, none") == "0.800 (seeds: 1)"
     run_all([run], kept, Measured(), 1)
     assert not capsys.readouterr().out
 
