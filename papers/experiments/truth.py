@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from experiments.clustmix import claim_black_box, claim_count, claim_one_point, claim_search
+from experiments.clustmix import claim_black_box, claim_count, claim_factor, claim_one_point, claim_search
 from experiments.liu import (
     claim_budget,
     claim_clustering,
@@ -58,7 +58,7 @@ PAPERS = {
         "Madl et al.",
         "T. Madl, W. Xu, O. Choudhury and M. Howard, *Approximate, Adapt, Anonymize (3A): a Framework for Privacy "
         "Preserving Training Data Release for Machine Learning*",
-        _named(claim_count, claim_one_point, claim_black_box, claim_search),
+        _named(claim_count, claim_one_point, claim_black_box, claim_search, claim_factor),
     ),
 }
 
@@ -69,9 +69,10 @@ This page is for the person who signs a release, and who has been told that a pa
 the papers on which this library builds was tested by code. Each number below was measured, none was typed:
 `python -m experiments.truth` measures them again, and [truth.json](truth.json) keeps them with their seeds.
 
-**What you can rely on.** A result of `sfumato release` carries a proof and an audit: see [the promise](promise.md). A
-result *as claimed by the paper*, as everything in `sfumato/published/` says of itself, carries neither. That code is
-for study: it repeats the papers as printed, so that their faults can be seen. Never release with it.
+**What you can rely on.** A result of `sfumato release` carries a proof and an audit: see
+[the promise](../../docs/promise.md). A result *as claimed by the paper*, as everything in `papers/sfumato_papers/` says
+of itself, carries neither. That code is for study: it repeats the papers as printed, so that their faults can be seen.
+Never release with it.
 
 Words that come back:
 

@@ -8,11 +8,14 @@ import traceback
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.progress import Progress
 
-Scores = dict[str, dict[str, dict[str, float | str]]]  # task, method, seed: a score, or why there is none
+from experiments.clustmix.search import QUICK_TRIES, TRIES, Found
+
+Scores = dict[str, dict[str, dict[str, Any]]]
+"""Task, method, seed: a score, or why there is none. `task/tries` and `task/setting` are of its searches."""
 
 
 class Run(NamedTuple):
@@ -43,8 +46,21 @@ class Kept:
         reasons = {value for value in self.scores.get(task, {}).get(method, {}).values() if isinstance(value, str)}
         return f"not run: {'; '.join(sorted(reasons)) or 'time'}"
 
+    def tries(self, task: str, method: str) -> set[int]:
+        """How many settings each of its runs tried."""
+        return set(self.scores.get(f"{task}/tries", {}).get(method, {}).values())
+
+    def finished(self, run: Run, tries: int) -> bool:
+        """Whether a run has a score, and tried as many settings as are asked for, if it has any."""
+        tried = self.scores.get(f"{run.task}/tries", {}).get(run.method, {}).get(str(run.seed), tries)
+        return isinstance(self.find(run), float) and tried == tries
+
     def add(self, run: Run, value: float | str) -> None:
         """Keep it, whole or not at all: a program may be stopped at any time."""
+        if isinstance(value, Found):
+            self.scores.setdefault(f"{run.task}/tries", {}).setdefault(run.method, {})[str(run.seed)] = value.tries
+            self.scores.setdefault(f"{run.task}/setting", {}).setdefault(run.method, {})[str(run.seed)] = value.setting
+            value = float(value)
         self.scores.setdefault(run.task, {}).setdefault(run.method, {})[str(run.seed)] = value
         if self.path is not None:
             draft = self.path.with_suffix(".draft")
@@ -52,9 +68,9 @@ class Kept:
             draft.replace(self.path)
 
 
-def run_all(runs: Iterable[Run], kept: Kept, measure: "Measure", jobs: int) -> None:
-    """All runs that have no score yet, several at a time, the bar where somebody watches."""
-    todo = [run for run in runs if not isinstance(kept.find(run), float)]
+def run_all(runs: Iterable[Run], kept: Kept, measure: "Measure", jobs: int, tries: int = TRIES) -> None:
+    """All runs that have no score of so many tries yet, several at a time, the bar where somebody watches."""
+    todo = [run for run in runs if not kept.finished(run, tries)]
     with (
         ProcessPoolExecutor(jobs, initializer=_one_thread) as pool,
         Progress(transient=True, disable=not sys.stdout.isatty()) as progress,
@@ -72,11 +88,11 @@ def run_all(runs: Iterable[Run], kept: Kept, measure: "Measure", jobs: int) -> N
 class Measure:
     """From a run to its score; a class, so that it travels to another process."""
 
-    def __init__(self, quick: bool, folder: Path | None, beside: int = 1) -> None:
-        self.quick, self.folder, self.beside = quick, folder, beside
+    def __init__(self, quick: bool, folder: Path | None, tries: int = TRIES) -> None:
+        self.quick, self.folder, self.tries = quick, folder, QUICK_TRIES if quick else tries
 
     def __call__(self, run: Run) -> float:
-        from experiments.clustmix.methods import METHODS, clustmix
+        from experiments.clustmix.methods import METHODS
         from experiments.clustmix.rows import Rows
 
         if run.method.startswith("proven"):
@@ -90,9 +106,7 @@ class Measure:
             from experiments.clustmix.data import rows_of
 
             rows = rows_of(run.task)
-        if run.method == "ClustMix":
-            return clustmix(run.task, rows, run.seed, self.quick, self.beside)
-        return METHODS[run.method](run.task, rows, run.seed, self.quick)
+        return METHODS[run.method](run.task, rows, run.seed, self.tries)
 
 
 def _timed(measure: Measure, run: Run) -> tuple[float | str, float]:

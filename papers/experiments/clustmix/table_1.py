@@ -4,11 +4,13 @@ import statistics
 from collections.abc import Sequence
 
 from experiments.clustmix.runs import Kept, Run
+from experiments.clustmix.search import TRIES
 
 TASKS = ("adult", "census", "credit", "isolet", "icu mortality", "length of stay", "mnist")
-RIVALS = ("DPMix", "DP-MERF", "DP-GAN", "PATE-GAN", "ADS-GAN")
+RIVALS = ("DPMix", "DP-MERF", "DP-GAN", "PATE-GAN", "PATE-GAN to the letter", "ADS-GAN", "ADS-GAN to the letter")
+READINGS = ("ClustMix, printed", "ClustMix, per feature", "ClustMix, none")
 PROVEN = ("proven, rows", "proven, itself")
-METHODS = ("Real", *RIVALS, "ClustMix", *PROVEN)
+METHODS = ("Real", *RIVALS, *READINGS, *PROVEN)
 SEEDS = 3
 PAPER = {  # Real, DP-MERF, DP-GAN, PATE-GAN, ADS-GAN, ClustMix; hospital tasks are others
     "adult": (0.931, 0.650, 0.511, 0.732, 0.821, 0.863),
@@ -22,7 +24,8 @@ PAPERS_GAP = 0.087
 
 
 def runs(tasks: Sequence[str], methods: Sequence[str], seeds: int) -> list[Run]:
-    return [Run(task, method, seed) for method in methods for task in tasks for seed in range(seeds)]
+    """Seed by seed, so that a run that is stopped has something of every task."""
+    return [Run(task, method, seed) for seed in range(seeds) for task in tasks for method in methods]
 
 
 def gap(kept: Kept, method: str) -> str:
@@ -40,7 +43,14 @@ def cell(kept: Kept, task: str, method: str) -> str:
     if not found:
         return kept.why_not(task, method)
     spread = f" ± {statistics.stdev(found):.3f}" if len(found) > 1 else ""
-    return f"{statistics.mean(found):.3f}{spread}"
+    return f"{statistics.mean(found):.3f}{spread}{_marks(kept, task, method, len(found))}"
+
+
+def _marks(kept: Kept, task: str, method: str, seeds: int) -> str:
+    """What a cell has to say that was not run as all the others are: another number of tries, or of seeds."""
+    marks = [f"of {tries}" for tries in sorted(kept.tries(task, method) - {TRIES})]
+    marks += [f"seeds: {seeds}"] if seeds != SEEDS else []
+    return f" ({', '.join(marks)})" if marks else ""
 
 
 def lines(kept: Kept, tasks: Sequence[str]) -> list[list[str]]:
@@ -50,7 +60,8 @@ def lines(kept: Kept, tasks: Sequence[str]) -> list[list[str]]:
         rows.append([task, *(cell(kept, task, method) for method in METHODS)])
         if task in PAPER:
             theirs = dict(zip(PAPERS_COLUMNS, PAPER[task], strict=True))
-            rows.append(["*paper*", *(f"*{theirs[method]:.3f}*" if method in theirs else "" for method in METHODS)])
+            names = [method.split(",")[0].removesuffix(" to the letter") for method in METHODS]
+            rows.append(["*paper*", *(f"*{theirs[name]:.3f}*" if name in theirs else "" for name in names)])
     if any(kept.of(task, "Real") for task in TASKS):
         ran = [method for method in METHODS if any(kept.of(task, method) for task in TASKS)]
         rows.append(["mean gap to Real", *(gap(kept, method) if method in ran else "" for method in METHODS)])

@@ -15,21 +15,23 @@ ridge of (5). Numbers in brackets are its equations.
 
 from sfumato_papers.clustmix.attack import Moved, ToldApart, moved, told_apart
 from sfumato_papers.clustmix.clustering import Clusters, constrained_kmeans, gmm_constrained, random_groups
-from sfumato_papers.clustmix.faults import KNOWN_FAULTS
+from sfumato_papers.clustmix.faults import KNOWN_FAULTS, OTHER_FACTOR
 from sfumato_papers.clustmix.framework import Adapt, Anonymize, Approximate, Mixtures, Synthetic, ThreeA
 from sfumato_papers.clustmix.inducing_points import KernelInducingPoints, no_adaptation
 from sfumato_papers.clustmix.mixing import ClusterMixing
-from sfumato_papers.clustmix.noise import delta, noise, smallest_mixture
+from sfumato_papers.clustmix.noise import Factor, actual_mu, delta, factor_of, noise, smallest_mixture
 from sfumato_papers.clustmix.release import PublishedPoints, Setting, clustmix, searched
 from sfumato_papers.clustmix.scaling import Scaled, Scaling
 
 __all__ = [
     "KNOWN_FAULTS",
+    "OTHER_FACTOR",
     "Adapt",
     "Anonymize",
     "Approximate",
     "ClusterMixing",
     "Clusters",
+    "Factor",
     "KernelInducingPoints",
     "Mixtures",
     "Moved",
@@ -40,9 +42,11 @@ __all__ = [
     "Synthetic",
     "ThreeA",
     "ToldApart",
+    "actual_mu",
     "clustmix",
     "constrained_kmeans",
     "delta",
+    "factor_of",
     "gmm_constrained",
     "moved",
     "no_adaptation",

@@ -10,6 +10,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sfumato.trusted.arrays import FloatArray, IntArray
 
@@ -30,7 +31,8 @@ def gmm_constrained(rng: np.random.Generator, X: FloatArray, clusters: int, smal
     start = constrained_kmeans(rng, X, clusters, smallest)
     member, begin = start.member, time.monotonic()
     for _ in range(_ROUNDS):
-        centres, spreads = _means(X, member, clusters), _spreads(X, member, clusters)
+        centres = _means(X, member, clusters)
+        spreads = _spreads(X, member, centres)
         if not (spreads > 0).all() or time.monotonic() - begin > _SECONDS:
             return start
         likelihood = -distances(X, centres) / (2 * spreads) - X.shape[1] / 2 * np.log(spreads)  # log p(x | theta), (3)
@@ -108,12 +110,13 @@ def distances(X: FloatArray, centres: FloatArray) -> FloatArray:  # noqa: N803
 
 
 def _means(X: FloatArray, member: IntArray, clusters: int) -> FloatArray:  # noqa: N803
-    sums = np.zeros((clusters, X.shape[1]))
-    np.add.at(sums, member, X)
-    return sums / np.bincount(member, minlength=clusters)[:, None]
+    counts = np.bincount(member, minlength=clusters)
+    sums = csr_array((np.ones(len(X)), (member, np.arange(len(X)))), shape=(clusters, len(X))) @ X
+    means: FloatArray = sums / counts[:, None]
+    return means
 
 
-def _spreads(X: FloatArray, member: IntArray, clusters: int) -> FloatArray:  # noqa: N803
+def _spreads(X: FloatArray, member: IntArray, centres: FloatArray) -> FloatArray:  # noqa: N803
     """The variance of each cluster, the same along every feature."""
-    squares = ((X - _means(X, member, clusters)[member]) ** 2).mean(axis=1)
+    squares, clusters = ((X - centres[member]) ** 2).mean(axis=1), len(centres)
     return np.bincount(member, squares, clusters) / np.bincount(member, minlength=clusters)

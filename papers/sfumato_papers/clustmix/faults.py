@@ -32,3 +32,9 @@ KNOWN_FAULTS: tuple[str, ...] = (
     "All of it together: an attacker who only sees releases finds an epsilon of 3.72 at least (95 % confidence).",
     "Delta: 1/N allows the release of a record at random, and takes N for public.",
 )
+
+OTHER_FACTOR = (
+    "Factor: (8) is read without the square root of all features and classes that its proof ends with. By theorem 2 "
+    "itself the epsilon is larger than the one that is claimed; `actual_mu` says by how much."
+)
+"""What is wrong besides, where the noise is not that of (8) as printed."""

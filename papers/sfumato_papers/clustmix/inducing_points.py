@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.trusted.arrays import FloatArray, IntArray
+from sfumato_papers.baselines.networks import device
 from sfumato_papers.clustmix.kernel import tangent_kernel
 
 _SPREAD = 1e-6  # so that a constant column can be divided by its deviation
@@ -53,19 +54,19 @@ class KernelInducingPoints:
         if len(np.unique(labels)) < 2:
             return centres
         middle, spread = X.mean(axis=0), X.std(axis=0) + _SPREAD  # z-scores, of private records
-        start, records = (torch.tensor((rows - middle) / spread) for rows in (centres, X))
+        start, records = (torch.tensor((rows - middle) / spread, device=device()) for rows in (centres, X))
         classes = int(max(labels.max(), y.max())) + 1
-        told, truth = (torch.tensor(np.eye(classes)[one] - 1 / classes) for one in (labels, y))
+        told, truth = (torch.tensor(np.eye(classes)[one] - 1 / classes, device=device()) for one in (labels, y))
         moved = start.clone().requires_grad_(True)
         optimiser = torch.optim.Adam([moved], lr=self.rate)
         for _ in range(self.steps):
-            drawn = torch.tensor(rng.integers(len(X), size=min(self.batch, len(X))))
+            drawn = torch.tensor(rng.integers(len(X), size=min(self.batch, len(X))), device=device())
             off = ((moved - start) ** 2).sum() / (start**2).sum()
             loss = self.alpha * off + (1 - self.alpha) * self._error(moved, told, records[drawn], truth[drawn])
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-        adapted: FloatArray = moved.detach().numpy() * spread + middle
+        adapted: FloatArray = moved.detach().cpu().numpy() * spread + middle
         return adapted
 
     def _error(self, support: Any, told: Any, records: Any, truth: Any) -> Any:
@@ -73,6 +74,8 @@ class KernelInducingPoints:
         import torch
 
         within = tangent_kernel(support, support)
-        ridge = self.ridge * within.diagonal().mean() * torch.eye(len(support), dtype=within.dtype)
+        ridge = (
+            self.ridge * within.diagonal().mean() * torch.eye(len(support), dtype=within.dtype, device=within.device)
+        )
         fitted = tangent_kernel(records, support) @ torch.linalg.solve(within + ridge, told)
         return ((truth - fitted) ** 2).mean() / 2

@@ -1,7 +1,7 @@
 """ClustMix, all of it: algorithm 2, and the search around it."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -13,7 +13,7 @@ from sfumato_papers.clustmix.clustering import gmm_constrained
 from sfumato_papers.clustmix.framework import Synthetic, ThreeA
 from sfumato_papers.clustmix.inducing_points import KernelInducingPoints, no_adaptation
 from sfumato_papers.clustmix.mixing import ClusterMixing
-from sfumato_papers.clustmix.noise import smallest_mixture
+from sfumato_papers.clustmix.noise import Factor, smallest_mixture
 from sfumato_papers.clustmix.scaling import Scaled, Scaling
 
 
@@ -24,12 +24,14 @@ class Setting:
     sigma_max   the most noise that a point may get, from which the smallest cluster follows
     alpha       between the records' fit (0) and the centres as they were (1); None leaves adaptation out
     slices      at how many records the data is cut; 0 for no cut
+    factor      how (8) is read: by how many values a record counts, see `noise`
     """
 
     sigma_max: float
     alpha: float | None = None
     slices: int = 0
     scaling: Scaling = "min-max"
+    factor: Factor = "printed"
 
     def __post_init__(self) -> None:
         if not 0 < self.sigma_max < math.inf:
@@ -38,8 +40,9 @@ class Setting:
             raise RequestError(f"alpha is {self.alpha!r}; it must lie between 0 and 1, or be None")
         if isinstance(self.slices, bool) or not isinstance(self.slices, int | np.integer) or self.slices < 0:
             raise RequestError(f"slices is {self.slices!r}; it must be a whole number, 0 or more")
-        if self.scaling not in get_args(Scaling):
-            raise RequestError(f"scaling is {self.scaling!r}; it must be one of {', '.join(get_args(Scaling))}")
+        for name, allowed in (("scaling", get_args(Scaling)), ("factor", get_args(Factor))):
+            if getattr(self, name) not in allowed:
+                raise RequestError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +83,13 @@ def clustmix(
         `DataError`; one class with too few has no points. A budget for which (8) has no solution: `BudgetError`.
     """
     _check_finite(X)
-    smallest = smallest_mixture(epsilon, delta, setting.sigma_max, classes, X.shape[1])
+    smallest = smallest_mixture(epsilon, delta, setting.sigma_max, classes, X.shape[1], setting.factor)
     if smallest is None:
         raise BudgetError(f"no noise gives a delta of {delta:g} at an epsilon of {epsilon:g}; change one of them")
     scale = Scaled.to(X, setting.scaling)
     adapt = no_adaptation if setting.alpha is None else KernelInducingPoints(setting.alpha)
-    run = ThreeA(gmm_constrained, adapt, ClusterMixing(epsilon, delta, classes), smallest, setting.slices)
+    mixing = ClusterMixing(epsilon, delta, classes, setting.factor)
+    run = ThreeA(gmm_constrained, adapt, mixing, smallest, setting.slices)
     return PublishedPoints(run(rng, scale(X), y, classes), scale, setting)
 
 
@@ -98,39 +102,23 @@ def searched(
     delta: float,
     settings: Sequence[Setting],
     score: Callable[[PublishedPoints], float],
-    each: Callable[..., Iterable[tuple[float, PublishedPoints] | None]] = map,
 ) -> PublishedPoints:
     """The run among several that scores best on the training records, as the paper chooses.
 
     Each run looks at all records and the choice at the scores of all, and none of it is paid for. Settings for which a
-    mixture would need more records than any class has are passed over. `each` calls a function with each setting and
-    randomness of its own, as `map` does: that of a pool does so side by side.
+    mixture would need more records than any class has are passed over.
     """
     _check_finite(X)
-    tries = each(_Try(X, y, classes, epsilon, delta, score), settings, rng.spawn(len(settings)))
-    found = [one for one in tries if one is not None]
+    found = []
+    for setting, own in zip(settings, rng.spawn(len(settings)), strict=True):
+        try:
+            points = clustmix(own, X, y, classes, epsilon, delta, setting)
+        except DataError:
+            continue
+        found.append((score(points), points))
     if not found:
         raise DataError("no setting leaves enough records for a mixture; allow more noise")
     return max(found, key=lambda one: one[0])[1]
-
-
-@dataclass(frozen=True, eq=False)
-class _Try:
-    """One run of a search; a class, so that it travels to another process."""
-
-    X: FloatArray
-    y: IntArray
-    classes: int
-    epsilon: float
-    delta: float
-    score: Callable[[PublishedPoints], float]
-
-    def __call__(self, setting: Setting, rng: np.random.Generator) -> tuple[float, PublishedPoints] | None:
-        try:
-            found = clustmix(rng, self.X, self.y, self.classes, self.epsilon, self.delta, setting)
-        except DataError:
-            return None
-        return self.score(found), found
 
 
 def _check_finite(X: FloatArray) -> None:  # noqa: N803

@@ -22,7 +22,7 @@ def test_a_quick_run_makes_a_page(figures):
     assert "## 1. Claims, Liu et al." in text
     assert [f"### 1.{at} " in text for at in range(1, 11)] == [True] * 10
     assert "## 2. Claims, Madl et al." in text
-    assert [f"### 2.{at} " in text for at in range(1, 5)] == [True] * 4
+    assert [f"### 2.{at} " in text for at in range(1, 6)] == [True] * 5
     assert not RAW.findall(text)
 
 
@@ -32,8 +32,8 @@ def test_no_claim_of_the_second_paper_holds(figures):
         for claim, module in truth.PAPERS["madl"].claims.items()
         for finding in module.findings(figures["madl"][claim])
     ]
-    assert len(found) == 5
-    assert {one.holds for one in found} <= {"**no**", "not refuted by so few runs"}
+    assert len(found) == 6
+    assert all(one.holds.startswith("**no**") or one.holds == "not refuted by so few runs" for one in found)
 
 
 def test_every_claim_has_a_verdict_and_the_paper_fails(figures):

@@ -9,15 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sfumato_papers.clustmix import (
     KNOWN_FAULTS,
+    OTHER_FACTOR,
     ClusterMixing,
     KernelInducingPoints,
     Scaled,
     Setting,
     Synthetic,
     ThreeA,
+    actual_mu,
     clustmix,
     constrained_kmeans,
     delta,
+    factor_of,
     gmm_constrained,
     moved,
     no_adaptation,
@@ -32,7 +35,7 @@ from sfumato_papers.clustmix.kernel import BIASES, HIDDEN, WEIGHTS, tangent_kern
 from sfumato_papers.clustmix.slicing import regions
 
 from sfumato.errors import DataError, RequestError
-from sfumato.trusted.budget import delta_of, mu_of
+from sfumato.trusted.budget import delta_of, epsilon_of, mu_of
 
 torch = pytest.importorskip("torch", reason="kernel inducing points need torch")
 
@@ -61,6 +64,79 @@ class TestNoise:
 
     def test_adult_has_the_sizes_of_the_study(self):
         assert smallest_mixture(1.0, 1 / 24_421, 0.1, 2, 14) == 181
+
+
+def slow_factor(reading, classes, features):
+    """The length of a move by 1 along every value that the reading counts, one by one."""
+    points = {"printed": classes, "per feature": classes, "none": 1}[reading]
+    values = {"printed": features, "per feature": 1, "none": 1}[reading]
+    return math.sqrt(sum(1.0 for _ in range(points) for _ in range(values)))
+
+
+def slow_size(sigma_max, epsilon, target, factor):
+    """Larger and larger mixtures, until (8) with this factor is no more than delta."""
+    size = 1
+    while delta_of(epsilon, factor / (size * sigma_max)) > target:
+        size += 1
+    return size
+
+
+class TestFactor:
+    """What (8) is read to count: all values, those of one feature, or one value."""
+
+    every_reading = pytest.mark.parametrize("reading", ["printed", "per feature", "none"])
+
+    @every_reading
+    @given(st.integers(1, 10), st.integers(1, 800))
+    def test_it_counts_the_values_of_its_reading(self, reading, classes, features):
+        assert factor_of(reading, classes, features) == pytest.approx(slow_factor(reading, classes, features))
+
+    @every_reading
+    @settings(max_examples=20)
+    @given(st.floats(0.1, 3), st.floats(0.05, 1), st.integers(1, 10), st.integers(1, 50))
+    def test_sizes_and_noise_are_the_slow_ones(self, reading, epsilon, sigma_max, classes, features):
+        slow = slow_factor(reading, classes, features)
+        size = smallest_mixture(epsilon, 1e-3, sigma_max, classes, features, reading)
+        assert abs(size - slow_size(sigma_max, epsilon, 1e-3, slow)) <= 1  # where it is almost whole
+        sigma = noise(epsilon, 1e-3, size, classes, features, reading)
+        assert delta(epsilon, sigma, size, classes, features, reading) == pytest.approx(1e-3, rel=1e-3)
+        assert delta_of(epsilon, slow / (size * sigma)) == pytest.approx(1e-3, rel=1e-3)
+
+    @every_reading
+    def test_what_it_costs_by_theorem_2(self, reading):
+        """Two points of a table apart by the whole length of theorem 2, in units of the noise of the reading."""
+        classes, features, size = 3, 5, 40
+        sigma = noise(1.0, 1e-4, size, classes, features, reading)
+        apart = np.full((classes, features), 1 / size)
+        assert actual_mu(reading, 1.0, 1e-4, classes, features) == pytest.approx(
+            np.linalg.norm(apart) / sigma, rel=1e-4
+        )
+
+    def test_only_the_printed_one_keeps_its_claim(self):
+        costs = {
+            reading: epsilon_of(actual_mu(reading, 1.0, 1e-5, 10, 784), 1e-5)
+            for reading in ("printed", "per feature", "none")
+        }
+        assert costs["printed"] == pytest.approx(1.0)
+        assert 1.0 < costs["per feature"] < costs["none"]
+
+    def test_one_feature_and_one_class_make_no_difference(self):
+        found = {noise(1.0, 1e-4, 50, 1, 1, reading) for reading in ("printed", "per feature", "none")}
+        assert len(found) == 1
+
+    def test_the_digits_of_figure_3_have_a_round_noise_per_feature(self):
+        assert smallest_mixture(1.0, 1e-5, 0.1, 10, 784, "per feature") == 118
+
+    @every_reading
+    def test_a_release_has_the_noise_of_its_reading_and_says_so(self, reading):
+        X, y = two_clouds(1_000)
+        found = clustmix(np.random.default_rng(0), X, y, 2, 1.0, 1e-3, Setting(0.2, factor=reading))
+        made, slow = found.synthetic, slow_factor(reading, 2, 3)
+        assert made.sizes.min() >= smallest_mixture(1.0, 1e-3, 0.2, 2, 3, reading)
+        assert made.sigmas == pytest.approx(slow / (mu_of(1.0, 1e-3) * made.sizes), rel=1e-4)
+        assert ("factor of (8) read as" in found.guarantee) == (reading != "printed")
+        assert found.faults == (KNOWN_FAULTS if reading == "printed" else (*KNOWN_FAULTS, OTHER_FACTOR))
+        assert "does not hold" in found.guarantee
 
 
 class TestClusters:
@@ -199,6 +275,7 @@ class TestRelease:
             ({"sigma_max": 0.1, "alpha": 1.5}, "alpha"),
             ({"sigma_max": 0.1, "slices": 1.5}, "slices"),
             ({"sigma_max": 0.1, "scaling": "none"}, "scaling"),
+            ({"sigma_max": 0.1, "factor": "sqrt(D)"}, "factor"),
         ],
     )
     def test_settings_that_mean_nothing_are_refused(self, wrong, named):
