@@ -1,15 +1,30 @@
 """What a forecast rests on, in words."""
 
 from sfumato.artefact.verdict import Quality
+from sfumato.errors import SfumatoError
+from sfumato.fitting.mechanisms.mechanism import find_mechanism
 from sfumato.planning.request import TYPICAL_LIST, Request
 from sfumato.planning.simulation import Simulation
 
 _COUNTED = ("tables", "slices", "3a")
+_FEW = 500  # records times mu below which Gaussians describe numbers better than counts do: `experiments.mixture`
 
 
 def _is_tried(request: Request) -> bool:
     """Whether releases of this size and budget were among those that the formula was fitted to."""
     return 2_000 <= request.rows <= 20_000 and 0.3 <= request.budget.epsilon <= 3
+
+
+def _suits_mixture(request: Request) -> bool:
+    """Whether `mixture` would describe the table better: few records of numbers alone, and nothing to predict."""
+    mu = request.risk.mu
+    if request.mechanism != "tables" or request.schema.target is not None or request.rows * mu >= _FEW:
+        return False
+    try:
+        find_mechanism("mixture").build_plan(request.completed, request.budget, request.adjacency, {})
+    except SfumatoError:
+        return False
+    return len(request.completed.columns) > 1
 
 
 def note_of_choice(quality: Quality) -> str:
@@ -35,6 +50,12 @@ def notes_of(request: Request, simulated: Simulation | None) -> tuple[str, ...]:
     if schema.estimated:
         names = ", ".join(schema.estimated[:5])
         found.append(f"Bounds are yet to be found ({names}): a part of the budget is set aside for them.")
+    if _suits_mixture(request):
+        limit = _FEW / request.risk.mu
+        found.append(
+            f"Fewer than about {limit:,.0f} rows of numbers alone are described better by mechanism mixture at this "
+            "budget: docs/mixture.md. The number of rows is private, so `auto` cannot choose by it; you can."
+        )
     if request.mechanism not in _COUNTED and simulated is None:
         found.append(
             f"Forecasts for {request.mechanism} rest on a few tables: how well Gaussians fit yours is not known "

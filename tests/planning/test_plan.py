@@ -192,3 +192,23 @@ def test_an_epsilon_of_its_own_is_a_point_of_the_curve(schema):
     planned = plan(schema, epsilon=0.77)
     assert [point.quality for point in planned.curve if point.epsilon == 0.77] == [planned.expected]
     assert plan(schema, epsilon=40.0).warnings
+
+
+NUMBERS = {"sfumato": 1, "name": "t", "columns": [{"name": n, "type": "number", "bounds": [0, 1]} for n in "abc"]}
+CATEGORY = {"name": "k", "type": "category", "values": ["u", "v"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "rows", "mechanism", "advised"),
+    [
+        (NUMBERS, 1_000, "auto", True),
+        (NUMBERS, 10_000, "auto", False),
+        (NUMBERS, 1_000, "mixture", False),
+        ({**NUMBERS, "columns": [*NUMBERS["columns"], CATEGORY]}, 1_000, "auto", False),
+        ({**NUMBERS, "columns": NUMBERS["columns"][:1]}, 1_000, "auto", False),
+        ({**NUMBERS, "target": "a"}, 1_000, "auto", False),
+    ],
+)
+def test_few_rows_of_numbers_alone_are_told_of_mixture(content, rows, mechanism, advised):
+    planned = plan(Schema.from_dict(content), rows=rows, epsilon=1, mechanism=mechanism)
+    assert any("mechanism mixture" in note for note in planned.notes) is advised
