@@ -79,7 +79,7 @@ def test_a_generator_is_trained_on_a_bundle_and_nothing_is_spent(place):
     pytest.importorskip("torch", reason="torch is not installed; pip install 'sfumato[generators]'")
     assert release(place).exit_code == 0
     before = run("ledger", "export").output
-    words = ("retrain", place / "b.sfumato", "--epochs", "30", "--checkpoint", place / "kept")
+    words = ("retrain", place / "b.sfumato", "--epochs", "30", "--divergence", "kl", "--checkpoint", place / "kept")
     done = run(*words, "--curve", place / "loss.svg", "--out", place / "c.sfumato")
     assert done.exit_code == 0, done.output
     assert "nothing was spent" in flat(done.output)

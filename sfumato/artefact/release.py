@@ -478,6 +478,7 @@ class Release:
         epochs: int = 1_000,
         seed: int = 0,
         *,
+        divergence: str = "chi-squared",
         progress: "Callable[[Epoch], None]" = lambda _: None,
         checkpoint: str | Path | None = None,
         device: str = "cpu",
@@ -492,6 +493,8 @@ class Release:
                      `sfumato.fitting.generators`
         epochs       at most; after half of them training stops when slices that are held back come no nearer
         seed         the same seed, the same model, on the same machine
+        divergence   between the generator's histograms and the released ones: "chi-squared", "kl", "reverse-kl",
+                     "jensen-shannon" or "total-variation"; of a mixture's waves chi-squared alone
         progress     called after every epoch: a `sfumato.ProgressBar()` shows it, a
                      `sfumato.reports.training_curve.Curve` keeps and draws the losses
         checkpoint   a file that training is kept in, and goes on from when it was stopped
@@ -519,7 +522,7 @@ class Release:
                 plan,
                 self.measured,
                 self.modelling,
-                {**settings, "epochs": epochs, "seed": seed},
+                {**settings, "epochs": epochs, "seed": seed, "divergence": divergence},
                 None if isinstance(generator, str) else generator,
                 progress,
                 None if checkpoint is None else Path(checkpoint),

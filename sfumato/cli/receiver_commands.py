@@ -100,6 +100,9 @@ def retrain(
     generator: Annotated[str, typer.Option(help="mlp, residual, or convolutional for images")] = "mlp",
     epochs: Annotated[int, typer.Option(help="maximum number; training may stop early after half of them")] = 1_000,
     seed: Annotated[int, typer.Option(help="the same seed, the same model")] = 0,
+    divergence: Annotated[
+        str, typer.Option(help="chi-squared, kl, reverse-kl, jensen-shannon or total-variation")
+    ] = "chi-squared",
     device: Annotated[str, typer.Option(help="cpu, or cuda where there is one")] = "cpu",
     curve: Annotated[Path | None, typer.Option(help="a picture of the loss to write: .svg")] = None,
     checkpoint: Annotated[
@@ -127,7 +130,10 @@ def retrain(
             drawn(epoch)
             progress.update(task, completed=epoch.number, description=f"training, loss {epoch.loss:,.1f}")
 
-        released.retrain(generator, epochs, seed, progress=show, checkpoint=checkpoint, device=device).write(file)
+        trained = released.retrain(
+            generator, epochs, seed, divergence=divergence, progress=show, checkpoint=checkpoint, device=device
+        )
+        trained.write(file)
         if sheet:
             sheet.write(str(drawn.svg()).encode())
     stopped = drawn.epochs[-1].number if drawn.epochs else epochs

@@ -4,7 +4,8 @@ A generator is read at latent points. Each gives every column a distribution, an
 independent, so averages of one column are linear in these distributions and tables of two columns are products of
 them: both are exact, and so are mean and variance along a direction.
 
-All three are chi-squared divergences: what is off, squared, over the variance, to which the noise adds its own.
+All three are chi-squared divergences: what is off, squared, over the variance, to which the noise adds its own; or
+another one of their family, see `divergence.py`.
 Averages and tables are compared cell by cell; histograms along directions are smoothed first.
 """
 
@@ -12,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.errors import RequestError
 from sfumato.fitting.generators.columnwise import Columnwise, Tensor
+from sfumato.fitting.generators.divergence import CHI_SQUARED, cost_of
 from sfumato.fitting.generators.evidence import Evidence
 from sfumato.fitting.generators.products import Tables, tables_of
 from sfumato.fitting.generators.smoothing import SmoothedSlices
@@ -28,8 +31,14 @@ class Loss:
     Held back is an eighth of the directions; without directions a twentieth of the cells of pairs, or of averages.
     """
 
-    def __init__(self, seen: Evidence, device: str) -> None:
+    def __init__(self, seen: Evidence, device: str, divergence: str = CHI_SQUARED) -> None:
         import torch
+
+        self._cost = cost_of(divergence, seen.size)
+        if divergence != CHI_SQUARED and any(part.features is not None for part in seen.linear):
+            raise RequestError(
+                f"{divergence} compares shares, and this release has averages of waves; use {CHI_SQUARED}"
+            )
 
         def tensor(values: Any) -> Tensor:
             return torch.tensor(np.asarray(values), dtype=torch.float32, device=device)
@@ -52,7 +61,7 @@ class Loss:
             cells = len(seen.pairs.precision)
             share = 0.0 if seen.histograms is not None else _HELD_BACK["pairs"]
             upper = np.triu(rng.random((cells, cells)) < share)
-            self._pairs = tables_of(seen.pairs, seen.layout, upper | upper.T, tensor)
+            self._pairs = tables_of(seen.pairs, seen.layout, upper | upper.T, tensor, self._cost)
         last = seen.histograms is None and seen.pairs is None
         self._linear = []
         for part in seen.linear:
@@ -83,7 +92,7 @@ class Loss:
         for features, values, precisions in self._linear:
             shares = theta.T @ member
             off = (shares if features is None else features.T @ shares) - values
-            total = total + 0.5 * (precisions[held_back] * off**2).sum()
+            total = total + self._cost(off, values, precisions[held_back])
         if self._pairs is not None:
             cells = self._pairs.cells(theta)
             for c in range(len(self.totals)):
@@ -92,7 +101,7 @@ class Loss:
         slices = self._slices[held_back]
         if slices is not None:
             off = slices.expected(*self._columns.moments(theta, slices.places), member) - slices.shares
-            total = total + 0.5 * (slices.precision * off**2).sum()
+            total = total + self._cost(off, slices.shares, slices.precision)
         if held_back:
             return total
         each = self._prior / torch.bincount(owner, minlength=len(self.totals)).float()[owner]
