@@ -20,7 +20,7 @@ from tests.conftest import MIXED, in_pandas, make_table
 
 COMMANDS = (
     ["demo"], ["plan"], ["audit"], ["release"], ["evaluate"], ["check"], ["export"], ["about"],
-    ["sample"], ["retrain"], ["inspect"], ["verify"], ["report"],
+    ["sample"], ["retrain"], ["translate"], ["inspect"], ["verify"], ["report"],
     ["schema", "init"], ["schema", "check"], ["ledger", "show"], ["ledger", "set-limit"], ["ledger", "export"],
     ["ledger", "move"],
 )  # fmt: skip
@@ -63,6 +63,7 @@ def test_help_lists_the_commands_of_this_version_and_no_stub():
         "release",
         "sample",
         "retrain",
+        "translate",
         "inspect",
         "verify",
         "report",

@@ -29,6 +29,7 @@ class Loss:
     """The loss of a generator, and what it makes of slices that are held back from it.
 
     Held back is an eighth of the directions; without directions a twentieth of the cells of pairs, or of averages.
+    `counted` says how many cells are learnt from, and held back.
     """
 
     def __init__(self, seen: Evidence, device: str, divergence: str = CHI_SQUARED) -> None:
@@ -69,6 +70,12 @@ class Loss:
             precisions = [tensor(part.precision * where) for where in (~back, back)]
             features = None if part.features is None else tensor(part.features)
             self._linear.append((features, tensor(part.values), precisions))
+        self.counted = [
+            sum(int((precisions[back] > 0).sum()) for _, _, precisions in self._linear)
+            + (0 if self._pairs is None else self._pairs.counted(back) * seen.classes)
+            + (0 if slices is None else slices.shares.numel())
+            for back, slices in zip((False, True), self._slices, strict=True)
+        ]
         self.cells = sum(part.values.size for part in seen.linear) + (
             0 if seen.pairs is None else int((seen.pairs.precision > 0).sum()) * seen.classes // 2
         )
@@ -86,6 +93,17 @@ class Loss:
         import torch
 
         theta = self.theta(logits)
+        total = self.divergence(theta, owner, held_back)
+        if held_back:
+            return total
+        each = self._prior / torch.bincount(owner, minlength=len(self.totals)).float()[owner]
+        prior = (self._marginals[owner] * torch.log(theta.clamp_min(1e-30))).sum(dim=1)
+        return total - (each * prior).sum()
+
+    def divergence(self, theta: Tensor, owner: Tensor, held_back: bool = False) -> Tensor:
+        """Between what was released and the histograms of latent points, or rows, that have these distributions."""
+        import torch
+
         member = torch.nn.functional.one_hot(owner, len(self.totals)).float()
         member = member * (self.totals / member.sum(dim=0))
         total = torch.zeros((), device=theta.device)
@@ -102,11 +120,7 @@ class Loss:
         if slices is not None:
             off = slices.expected(*self._columns.moments(theta, slices.places), member) - slices.shares
             total = total + self._cost(off, slices.shares, slices.precision)
-        if held_back:
-            return total
-        each = self._prior / torch.bincount(owner, minlength=len(self.totals)).float()[owner]
-        prior = (self._marginals[owner] * torch.log(theta.clamp_min(1e-30))).sum(dim=1)
-        return total - (each * prior).sum()
+        return total
 
 
 def _chosen(rng: PublicRng, count: int, share: float) -> Any:

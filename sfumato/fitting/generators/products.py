@@ -28,6 +28,9 @@ class Tables(Protocol):
         """The divergence of class c, whose latent points have these cells; by default half of what is off, squared,
         times its precision."""
 
+    def counted(self, held_back: bool) -> int:
+        """How many cells of a class that is a sum over."""
+
 
 def tables_of(
     pairs: Pairs, layout: Layout, back: NDArray[np.bool_], tensor: Callable[[Any], Tensor], cost: Cost
@@ -54,6 +57,10 @@ class AllTables:
         """Half of it, as pairs stand on both sides."""
         off = mine.T @ (weights[:, None] * mine) - self._tables[c]
         return 0.5 * self._cost(off, self._tables[c], self._precisions[held_back])
+
+    def counted(self, held_back: bool) -> int:
+        """Half of the cells, as pairs stand on both sides."""
+        return int((self._precisions[held_back] > 0).sum()) // 2
 
 
 class ChosenTables:
@@ -94,6 +101,10 @@ class ChosenTables:
 
         made = torch.einsum("kpa,kpb->pab", mine[:, self._one], (weights[:, None] * mine)[:, self._other])
         return self._cost(made - self._tables[c], self._tables[c], self._precisions[held_back])
+
+    def counted(self, held_back: bool) -> int:
+        """All cells."""
+        return int((self._precisions[held_back] > 0).sum())
 
 
 def _places(column: NDArray[np.intp], columns: int, empty: int) -> NDArray[np.intp]:

@@ -89,7 +89,7 @@ def train(
     epochs, seed = whole_numbers(epochs, seed)
     if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
         raise RequestError(f"there is no device {device!r} here; use cpu")
-    with _seeded(torch, seed):
+    with seeded(torch, seed):
         objective = Loss(seen, device, divergence)
         z, owner = _latents(torch, seen, device)
         network = build_generator(generator, seen.layout, shape)
@@ -198,7 +198,7 @@ def _latents(torch: Any, seen: Evidence, device: str) -> tuple[Tensor, Tensor]:
 
 
 @contextmanager
-def _seeded(torch: Any, seed: int) -> Iterator[None]:
+def seeded(torch: Any, seed: int) -> Iterator[None]:
     """Inside, torch draws what the seed decides; outside it goes on as if nothing had been drawn."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
