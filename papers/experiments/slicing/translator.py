@@ -47,17 +47,26 @@ SCHEMA = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few images and steps; writes nothing")
-    parser.add_argument("--most", type=int, help="stop after so many new runs")
+    parser.add_argument("--only", nargs="*", help="some runs by name, such as 'slices, epsilon 1, seed 0'")
     asked = parser.parse_args()
-    found = json.loads(RESULTS.read_text()) if RESULTS.exists() and not asked.quick else {}
+    found = {} if asked.quick else kept()
     wanted = [(method, epsilon, seed) for method, epsilon in RUNS for seed in range(1 if asked.quick else SEEDS)]
-    new = [run for run in wanted if key_of(*run) not in found]
-    for method, epsilon, seed in new[: asked.most]:
-        found[key_of(method, epsilon, seed)] = one = measured(method, epsilon, seed, asked.quick)
-        print(f"{key_of(method, epsilon, seed)}: {one}", flush=True)
+    for run in wanted:
+        key = key_of(*run)
+        if key in found or key not in (asked.only or [key]):
+            continue
+        one = measured(*run, asked.quick)
+        print(f"{key}: {one}", flush=True)
+        found = (kept() if not asked.quick else found) | {key: one}
         if not asked.quick:
             RESULTS.write_text(json.dumps(found, indent=1) + "\n")
     print(plain_table(["", *HEAD], lines(found)))
+
+
+def kept() -> dict[str, dict[str, float]]:
+    """The runs so far; others may have added some."""
+    found: dict[str, dict[str, float]] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    return found
 
 
 def key_of(method: str, epsilon: float | None, seed: int) -> str:
@@ -122,19 +131,21 @@ def taught(images: Any, labels: Any, target: Digits, seed: int, quick: bool) -> 
     from experiments.slicing.translation import classifier
 
     rng, steps = np.random.default_rng(seed), QUICK_STEPS if quick else CLASSIFIER_STEPS
-    known, told = tensor(np.array(images, dtype=np.float32)), tensor(np.array(labels))
+    known: Any = np.array(images, dtype=np.float32)
+    told = tensor(np.array(labels))
     with seeded(rng):
         network = classifier(CLASSES)
         optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
         slowing = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
         for _ in range(steps):
-            some = tensor(rng.integers(len(told), size=BATCH))
-            seen = known[some].reshape(-1, 1, SIDE, SIDE)
+            some = rng.integers(len(told), size=BATCH)
+            seen = tensor(known[some]).reshape(-1, 1, SIDE, SIDE)
             descend(optimizer, torch.nn.functional.cross_entropy(network(seen), told[some]))
             slowing.step()
         network.eval()
         with torch.no_grad():
-            said = network(tensor(target.test_X).reshape(-1, 1, SIDE, SIDE)).argmax(dim=1)
+            test: Any = target.test_X
+            said = network(tensor(test).reshape(-1, 1, SIDE, SIDE)).argmax(dim=1)
     return float((said.cpu().numpy() == target.test_y).mean())
 
 
