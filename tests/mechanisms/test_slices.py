@@ -340,7 +340,9 @@ def test_questions_that_nobody_asks_are_found_behind_a_generator_too():
         assert "other measurements" in check.detail
 
 
-@pytest.mark.parametrize("settings", [{"epochs": 10**400}, {"epochs": 10**12}, {"generator": 5}, {"seed": "a"}])
+@pytest.mark.parametrize(
+    "settings", [{"epochs": 10**400}, {"epochs": 10**12}, {"generator": 5}, {"seed": "a"}, {"divergence": ["kl"]}]
+)
 def test_hostile_settings_are_a_failed_check_and_no_more(settings):
     release = sliced(make_table(200), Schema.from_yaml(MIXED))
     model = dataclasses.replace(release.fitted, settings={**release.fitted.settings, **settings})
