@@ -494,7 +494,7 @@ class TestMixtures:
             failed = run("verify", place / "b.sfumato", "--features", place / name)
             assert failed.exit_code == 2
             assert "cannot be read" in flat(failed.stderr)
-            assert "give a Parquet or CSV file" in flat(failed.stderr)
+            assert "give a Parquet, CSV or .npz file" in flat(failed.stderr)
 
 
 def test_a_reader_who_goes_early_is_no_error(place):

@@ -560,7 +560,7 @@ class Release:
         that lacks a column or has no rows, and where torch is not installed.
 
         Example
-            >>> release.translate(release.sample(50, seed=1), steps=2).num_rows
+            >>> unlabelled.translate(release.sample(50, seed=1), steps=2).num_rows
             50
         """
         from sfumato.artefact.translation import translate_frame
