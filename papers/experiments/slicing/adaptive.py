@@ -180,7 +180,7 @@ def verdict(found: Mapping[str, Mapping[str, float]]) -> str:
         for metric in METRICS
     }
     if not all(len(values) > 1 for values in gains.values()):
-        return "Not run on enough tables to tell."
+        return "Not run on enough tables to tell; until then `slices` asks for random ones."
     told = [
         f"{metric} {statistics.mean(values):+.4f} ± {statistics.stdev(values) / math.sqrt(len(values)):.4f}"
         for metric, values in gains.items()
@@ -196,7 +196,7 @@ def verdict(found: Mapping[str, Mapping[str, float]]) -> str:
 
 def _spread(values: list[float]) -> str:
     if not values:
-        return ""
+        return "not run"
     return f"{statistics.mean(values):.3f}" + (f" ± {statistics.stdev(values):.3f}" if len(values) > 1 else "")
 
 

@@ -73,13 +73,24 @@ def figures(name: str, seed: int, trained: Release) -> dict[str, float]:
     return judged(Case(name, rows), rows.split(seed).filled(), drawn)
 
 
+def bundles(found: Mapping[str, Mapping[str, float]]) -> str:
+    """Those that every divergence was trained on."""
+    there = [
+        f"{name}, seed {seed}"
+        for name in TASKS
+        for seed in SEEDS
+        if all(key_of(name, seed, divergence) in found for divergence in DIVERGENCES)
+    ]
+    return f"{len(there)} of {len(TASKS) * len(SEEDS)} bundles ({'; '.join(there)})"
+
+
 def lines(found: Mapping[str, Mapping[str, float]]) -> list[list[str]]:
     """A line for each divergence: means over tables and seeds."""
     rows = []
     for divergence in DIVERGENCES:
         runs = [found[key] for name in TASKS for seed in SEEDS if (key := key_of(name, seed, divergence)) in found]
         known = [[one[metric] for one in runs if metric in one] for metric in METRICS]
-        rows.append([divergence, *(f"{statistics.mean(values):.3f}" if values else "" for values in known)])
+        rows.append([divergence, *(f"{statistics.mean(values):.3f}" if values else "not run" for values in known)])
     return rows
 
 

@@ -159,7 +159,9 @@ def lines(found: Mapping[str, Mapping[str, float]]) -> list[list[str]]:
         runs = [found[key] for seed in range(SEEDS) if (key := key_of(method, epsilon, seed)) in found]
         cells = [_spread([one["accuracy"] for one in runs], "{:.3f}")]
         cells += [_spread([one[name] for one in runs if name in one], "{:.1f}") for name in ("before", "after")]
-        rows.append([key_of(method, epsilon, 0).removesuffix(", seed 0"), *cells])
+        rows.append(
+            [key_of(method, epsilon, 0).removesuffix(", seed 0"), *(cells if runs else ["not run"] * len(cells))]
+        )
     return rows
 
 

@@ -134,4 +134,4 @@ def test_the_translator_of_users_runs_from_bundle_to_accuracy(monkeypatch):
     assert 0 <= found["accuracy"] <= 1
     kept = {translator.key_of("slices", 1.0, seed): found for seed in range(2)}
     assert translator.lines(kept)[0][0] == "slices, epsilon 1"
-    assert translator.lines(kept)[1] == ["not translated", "", "", ""]
+    assert translator.lines(kept)[1] == ["not translated", "not run", "not run", "not run"]
