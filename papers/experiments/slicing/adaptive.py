@@ -6,9 +6,9 @@ released ones. The table of all pairs that were asked for, measured less made, i
 principal axes; those with the largest variance, of either sign, are the directions. All of it is public, and the proof
 of `Slices` holds for any direction.
 
-Nothing was chosen but the rule above, on Coverage, seed 0; the other tables are for the report. Written beside the
-script, after every run: `adaptive.json`; runs that are in it are not run again. `--quick` does one table for a moment
-and writes nothing.
+The rule was written down before any run, and nothing was tuned: Coverage is for choosing, should somebody want to, and
+the other tables are for the report. Written beside the script, after every run: `adaptive.json`; runs that are in it
+are not run again. `--quick` does one table for a moment and writes nothing.
 """
 
 import argparse
@@ -164,7 +164,7 @@ def lines(found: Mapping[str, Mapping[str, float]]) -> list[list[str]]:
         for method in METHODS:
             runs = [found[key] for seed in SEEDS if (key := key_of(name, seed, method)) in found]
             cells = [_spread([one[metric] for one in runs if metric in one]) for metric in METRICS]
-            rows.append([f"{name}{' (chosen on)' if name == CHOSEN_ON else ''}, {method}", *cells])
+            rows.append([f"{name}{' (for choosing)' if name == CHOSEN_ON else ''}, {method}", *cells])
     return rows
 
 

@@ -82,7 +82,7 @@ experiments.slicing.divergences`). Means over {bundles}.
 ADAPTIVE = """\
 Directions chosen from released residuals, at the same budget as random ones (`python -m experiments.slicing.adaptive`):
 16 random ones with half of their share, a generator, then 16 along which its pairs are farthest from the released ones.
-Epsilon 1, 400 epochs; the rule was written down before any run, and looked at on Coverage first. {verdict}
+Epsilon 1, 400 epochs; nothing was tuned, and Coverage is kept for whoever wants to tune. {verdict}
 """
 PREDICTIONS = """\
 Area under the ROC curve on held-out rows of the release itself, by `predict_proba`
