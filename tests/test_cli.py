@@ -20,7 +20,7 @@ from tests.conftest import MIXED, in_pandas, make_table
 
 COMMANDS = (
     ["demo"], ["plan"], ["audit"], ["release"], ["evaluate"], ["check"], ["export"], ["about"],
-    ["sample"], ["retrain"], ["inspect"], ["verify"], ["report"],
+    ["sample"], ["retrain"], ["translate"], ["inspect"], ["verify"], ["report"],
     ["schema", "init"], ["schema", "check"], ["ledger", "show"], ["ledger", "set-limit"], ["ledger", "export"],
     ["ledger", "move"],
 )  # fmt: skip
@@ -63,6 +63,7 @@ def test_help_lists_the_commands_of_this_version_and_no_stub():
         "release",
         "sample",
         "retrain",
+        "translate",
         "inspect",
         "verify",
         "report",
@@ -79,7 +80,7 @@ def test_a_generator_is_trained_on_a_bundle_and_nothing_is_spent(place):
     pytest.importorskip("torch", reason="torch is not installed; pip install 'sfumato[generators]'")
     assert release(place).exit_code == 0
     before = run("ledger", "export").output
-    words = ("retrain", place / "b.sfumato", "--epochs", "30", "--checkpoint", place / "kept")
+    words = ("retrain", place / "b.sfumato", "--epochs", "30", "--divergence", "kl", "--checkpoint", place / "kept")
     done = run(*words, "--curve", place / "loss.svg", "--out", place / "c.sfumato")
     assert done.exit_code == 0, done.output
     assert "nothing was spent" in flat(done.output)
@@ -507,7 +508,7 @@ class TestMixtures:
             failed = run("verify", place / "b.sfumato", "--features", place / name)
             assert failed.exit_code == 2
             assert "cannot be read" in flat(failed.stderr)
-            assert "give a Parquet or CSV file" in flat(failed.stderr)
+            assert "give a Parquet, CSV or .npz file" in flat(failed.stderr)
 
 
 def test_a_reader_who_goes_early_is_no_error(place):

@@ -58,6 +58,8 @@ def names() -> dict[str, object]:
         sfumato.release(stays(2_000), SCHEMA, epsilon=1.0, mechanism=mechanism, ledger=None, types="declared")
         for mechanism in ("tables", "mixture")
     )
+    no_target = sfumato.Schema.from_dict({key: value for key, value in SCHEMA.to_dict().items() if key != "target"})
+    unlabelled = sfumato.release(stays(2_000), no_target, epsilon=1.0, ledger=None, types="declared")
     private, held_out = stays(500), stays(300)
     family = sfumato.release(tables(600), schema(), epsilon=4.0, ledger=None, types="declared")
     with pytest.MonkeyPatch.context() as patch:

@@ -478,6 +478,7 @@ class Release:
         epochs: int = 1_000,
         seed: int = 0,
         *,
+        divergence: str = "chi-squared",
         progress: "Callable[[Epoch], None]" = lambda _: None,
         checkpoint: str | Path | None = None,
         device: str = "cpu",
@@ -492,6 +493,8 @@ class Release:
                      `sfumato.fitting.generators`
         epochs       at most; after half of them training stops when slices that are held back come no nearer
         seed         the same seed, the same model, on the same machine
+        divergence   between the generator's histograms and the released ones: "chi-squared", "kl", "reverse-kl",
+                     "jensen-shannon" or "total-variation"; of a mixture's waves chi-squared alone
         progress     called after every epoch: a `sfumato.ProgressBar()` shows it, a
                      `sfumato.reports.training_curve.Curve` keeps and draws the losses
         checkpoint   a file that training is kept in, and goes on from when it was stopped
@@ -519,13 +522,50 @@ class Release:
                 plan,
                 self.measured,
                 self.modelling,
-                {**settings, "epochs": epochs, "seed": seed},
+                {**settings, "epochs": epochs, "seed": seed, "divergence": divergence},
                 None if isinstance(generator, str) else generator,
                 progress,
                 None if checkpoint is None else Path(checkpoint),
                 device,
             )
         return replace(self, fitted=model, fit_constants=plain_constants(constants))
+
+    def translate(
+        self,
+        source: Any,
+        steps: int = 300,
+        seed: int = 0,
+        *,
+        divergence: str = "chi-squared",
+        progress: "Callable[[Epoch], None]" = lambda _: None,
+        device: str = "cpu",
+    ) -> Any:
+        """The rows of a public table, moved so that together they have the released histograms; at no cost.
+
+        For learning without labels of one's own: the source is public and has labels, this release is of a private
+        table without. A learner that is trained on the translated rows knows what private ones look like. Numbers that
+        the schema has are moved, all rows by the same function; whatever else the source has, its labels say, stays.
+        Where the schema's columns are one `image` the whole image is turned, stretched and corrected.
+
+        source       an Arrow table, a pandas or a polars frame with every column of the schema
+        steps        of training; what was best on slices that are held back counts
+        seed         the same seed, the same rows, on the same machine
+        divergence   as of `retrain`
+        progress     called after every step with an `Epoch`: what is off, squared, over its variance, mean over cells,
+                     and the same of slices held back; 1 is what noise alone leaves. A `sfumato.ProgressBar()` shows it
+        device       "cuda" where there is one
+
+        Returns a frame of the kind, order and names of the source; columns of the schema have the types of a sample.
+        From releases without a target, by slices, tables or mixture. Raises `RequestError` for others, for a source
+        that lacks a column or has no rows, and where torch is not installed.
+
+        Example
+            >>> unlabelled.translate(release.sample(50, seed=1), steps=2).num_rows
+            50
+        """
+        from sfumato.artefact.translation import translate_frame
+
+        return translate_frame(self, source, steps, seed, divergence, progress, device)
 
     def save(self, path: str | Path) -> None:
         """Write the bundle, whole or not at all. Raises `OutputError` where it cannot be written.

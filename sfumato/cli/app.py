@@ -15,7 +15,7 @@ from sfumato.cli.custodian_commands import check, demo, evaluate, release
 from sfumato.cli.export_command import about, export
 from sfumato.cli.ledger_commands import ledger_app
 from sfumato.cli.plan_command import plan
-from sfumato.cli.receiver_commands import inspect, report, retrain, sample, verify
+from sfumato.cli.receiver_commands import inspect, report, retrain, sample, translate, verify
 from sfumato.cli.schema_commands import schema_app
 from sfumato.cli.terminal import TERMINATED, say
 
@@ -28,7 +28,7 @@ app = typer.Typer(
 )
 _IN_ORDER_OF_USE = (
     *(demo, check, plan, audit, release),
-    *(sample, retrain, inspect, verify, report, about, export, evaluate),
+    *(sample, retrain, translate, inspect, verify, report, about, export, evaluate),
 )
 for command in _IN_ORDER_OF_USE:
     app.command()(command)

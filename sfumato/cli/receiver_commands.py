@@ -1,4 +1,4 @@
-"""Commands that need a bundle and nothing else: sample, retrain, inspect, verify, report."""
+"""Commands that need a bundle and nothing private: sample, retrain, translate, inspect, verify, report."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -100,6 +100,9 @@ def retrain(
     generator: Annotated[str, typer.Option(help="mlp, residual, or convolutional for images")] = "mlp",
     epochs: Annotated[int, typer.Option(help="maximum number; training may stop early after half of them")] = 1_000,
     seed: Annotated[int, typer.Option(help="the same seed, the same model")] = 0,
+    divergence: Annotated[
+        str, typer.Option(help="chi-squared, kl, reverse-kl, jensen-shannon or total-variation")
+    ] = "chi-squared",
     device: Annotated[str, typer.Option(help="cpu, or cuda where there is one")] = "cpu",
     curve: Annotated[Path | None, typer.Option(help="a picture of the loss to write: .svg")] = None,
     checkpoint: Annotated[
@@ -127,11 +130,62 @@ def retrain(
             drawn(epoch)
             progress.update(task, completed=epoch.number, description=f"training, loss {epoch.loss:,.1f}")
 
-        released.retrain(generator, epochs, seed, progress=show, checkpoint=checkpoint, device=device).write(file)
+        trained = released.retrain(
+            generator, epochs, seed, divergence=divergence, progress=show, checkpoint=checkpoint, device=device
+        )
+        trained.write(file)
         if sheet:
             sheet.write(str(drawn.svg()).encode())
     stopped = drawn.epochs[-1].number if drawn.epochs else epochs
     say(f"{out} holds a generator ({generator}) after {stopped:,} epochs. The ledger is as it was: nothing was spent.")
+
+
+@report_errors
+def translate(
+    bundle: Bundle,
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="the public table, with labels: Parquet, CSV, .npz, or whatever `release` reads from a file",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="the table to write: .parquet or .csv", show_default=False)],
+    steps: Annotated[int, typer.Option(help="of training; the best state counts")] = 300,
+    seed: Annotated[int, typer.Option(help="the same seed, the same rows")] = 0,
+    divergence: Annotated[
+        str, typer.Option(help="chi-squared, kl, reverse-kl, jensen-shannon or total-variation")
+    ] = "chi-squared",
+    device: Annotated[str, typer.Option(help="cpu, or cuda where there is one")] = "cpu",
+) -> None:
+    """Move the rows of a public table so that they look like the private ones that a bundle was made of.
+
+    For learning without labels of your own: the public table has labels, the private one need not. All rows are moved
+    by one function, and what the schema does not know, such as labels, stays. It costs nothing.
+
+    Example: `sfumato translate letters.sfumato public_digits.parquet --out looking_private.parquet`
+    """
+    from sfumato.artefact.bundle import open_table
+    from sfumato.cli import table_files
+    from sfumato.fitting.generators import Epoch
+
+    if out.suffix not in table_files.SUFFIXES:
+        raise RequestError(f"{out} must end in .parquet or .csv")
+    released, told = open_table(bundle), list[float]()
+    rows = table_files.read(source, released.schema)
+    with bar() as progress:
+        task = progress.add_task("translating", total=steps)
+
+        def show(step: Epoch) -> None:
+            told.extend([] if step.held_back is None else [step.held_back])
+            progress.update(task, completed=step.number, description=f"translating, off by {told[-1]:,.1f}")
+
+        moved = released.translate(rows, steps, seed, divergence=divergence, progress=show, device=device)
+    table_files.write_table(moved, released.schema, out)
+    say(
+        f"{out} holds {moved.num_rows:,} translated rows. Slices held back are off by {min(told):,.1f} times their "
+        f"variance, before it was {told[0]:,.1f}; noise alone leaves 1. The ledger is as it was: nothing was spent."
+    )
 
 
 @report_errors

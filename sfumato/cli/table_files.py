@@ -1,9 +1,11 @@
 """Public tables as Parquet or CSV files, written part by part."""
 
+import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -15,14 +17,34 @@ from sfumato.cli.text_files import TextWriter
 from sfumato.errors import RequestError
 from sfumato.trusted.encoding import Header
 from sfumato.trusted.schema import Schema, TextFormat
+from sfumato.trusted.sources.array_files import RUN_JOINTS
+
+SUFFIXES = (".parquet", ".csv")
 
 
 def read(path: Path, schema: Schema) -> pa.Table:
-    """A public table from a Parquet file, or from a CSV file in the format of the schema."""
+    """A public table from a Parquet file, from a CSV file in the format of the schema, or from arrays in .npz."""
+    readers = {".parquet": lambda: pyarrow.parquet.read_table(path), ".npz": lambda: _read_arrays(path, schema)}
     try:
-        return pyarrow.parquet.read_table(path) if path.suffix == ".parquet" else _read_csv(path, schema)
-    except (OSError, UnicodeError, pa.ArrowException) as error:
-        raise RequestError(f"{path} cannot be read ({type(error).__name__}); give a Parquet or CSV file") from None
+        return readers.get(path.suffix, lambda: _read_csv(path, schema))()
+    except (OSError, UnicodeError, ValueError, zipfile.BadZipFile, pa.ArrowException) as error:
+        raise RequestError(
+            f"{path} cannot be read ({type(error).__name__}); give a Parquet, CSV or .npz file"
+        ) from None
+
+
+def _read_arrays(path: Path, schema: Schema) -> pa.Table:
+    """The array of a run by the name that a release finds it by; all others that are columns by their own."""
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    columns: dict[str, Any] = {}
+    for column in schema.columns:
+        stem, brace, _ = column.name.partition("{")
+        called = [name for name in (stem, stem.rstrip("".join(RUN_JOINTS))) if brace and name in arrays]
+        if called:
+            run = arrays.pop(called[0])
+            columns |= dict(zip(column.names, run.reshape(len(run), -1).T, strict=True))
+    return pa.table(columns | {name: array for name, array in arrays.items() if array.ndim == 1})
 
 
 def _read_csv(path: Path, schema: Schema) -> pa.Table:
@@ -45,7 +67,7 @@ def write(tables: Iterable[pa.Table], release: Release, path: Path, progress: Ca
     Edge cases
         A name that ends neither in .parquet nor in .csv: `RequestError`, nothing is drawn.
     """
-    if path.suffix not in (".parquet", ".csv"):
+    if path.suffix not in SUFFIXES:
         raise RequestError(f"{path} must end in .parquet or .csv")
     header = (
         release.header if release.header.frame == "arrow" else Header("arrow", dict.fromkeys(release.header.types, ""))
@@ -59,6 +81,14 @@ def write(tables: Iterable[pa.Table], release: Release, path: Path, progress: Ca
             progress(table.num_rows)
         if writer:
             writer.close()
+
+
+def write_table(table: pa.Table, schema: Schema, path: Path) -> None:
+    """Write one table as it is."""
+    with whole_file(path) as file:
+        writer = open_writer(file, table.schema, schema, path.suffix)
+        writer.write_table(table)
+        writer.close()
 
 
 def open_writer(file: BinaryIO, storage: pa.Schema, schema: Schema, suffix: str) -> Any:

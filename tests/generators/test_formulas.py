@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from sfumato.fitting.generators.columnwise import Columnwise
+from sfumato.fitting.generators.divergence import cost_of
 from sfumato.fitting.generators.evidence import Layout, Pairs
 from sfumato.fitting.generators.loss import Loss
 from sfumato.fitting.generators.products import AllTables, ChosenTables, tables_of
@@ -144,7 +145,8 @@ def test_few_pairs_cost_what_all_cells_say_of_them():
         return torch.tensor(values, dtype=torch.float32)
 
     precisions = [pairs.precision * where for where in (~back, back)]
-    both = (AllTables(pairs, precisions, tensor), ChosenTables(pairs, LAYOUT, precisions, tensor))
+    cost = cost_of("chi-squared", 1e4)
+    both = (AllTables(pairs, precisions, tensor, cost), ChosenTables(pairs, LAYOUT, precisions, tensor, cost))
     theta, weights = tensor(rng.random((5, 9))), tensor(rng.random(5))
     for held_back in (False, True):
         slopes = []
@@ -166,4 +168,4 @@ def test_of_wide_tables_only_the_pairs_asked_for_are_computed(columns, kind):
         precision[place : place + 2, place + 2 : place + 8] = 1
     pairs = Pairs(np.eye(2 * columns), np.zeros((1, 2 * columns, 2 * columns)), precision + precision.T)
     layout = Layout((2,) * columns, (2,) * columns, 1)
-    assert isinstance(tables_of(pairs, layout, precision < 0, torch.tensor), kind)
+    assert isinstance(tables_of(pairs, layout, precision < 0, torch.tensor, cost_of("kl", 1e4)), kind)

@@ -142,7 +142,7 @@ def test_a_release_survives_its_bundle_and_verifies(tmp_path):
     release = sliced(make_table(1_500), Schema.from_yaml(MIXED), seed=3)
     release.save(tmp_path / "b.sfumato")
     again = sfumato.open(tmp_path / "b.sfumato")
-    assert again.fitted.settings == {"generator": "mlp", "epochs": 5, "seed": 0}
+    assert again.fitted.settings == {"generator": "mlp", "epochs": 5, "seed": 0, "divergence": "chi-squared"}
     assert all(check.holds for check in verify(again) if "cryptographic" not in check.what)
     assert again.sample(50, seed=1).equals(release.sample(50, seed=1))
     assert again.predict_proba(make_table(20)).shape == (20, 2)
@@ -292,7 +292,8 @@ def test_a_retrained_bundle_of_tables_keeps_what_gradients_told_and_samples_are_
 def test_numbers_of_numpy_are_kept_as_plain_ones(tmp_path):
     release = every_case()["slices"].release().retrain("mlp", np.int64(3), np.int32(1))
     release.save(tmp_path / "b.sfumato")
-    assert sfumato.open(tmp_path / "b.sfumato").fitted.settings == {"generator": "mlp", "epochs": 3, "seed": 1}
+    kept = {"generator": "mlp", "epochs": 3, "seed": 1, "divergence": "chi-squared"}
+    assert sfumato.open(tmp_path / "b.sfumato").fitted.settings == kept
     with pytest.raises(RequestError, match="whole numbers"):
         release.retrain(epochs=True)
 
@@ -339,7 +340,9 @@ def test_questions_that_nobody_asks_are_found_behind_a_generator_too():
         assert "other measurements" in check.detail
 
 
-@pytest.mark.parametrize("settings", [{"epochs": 10**400}, {"epochs": 10**12}, {"generator": 5}, {"seed": "a"}])
+@pytest.mark.parametrize(
+    "settings", [{"epochs": 10**400}, {"epochs": 10**12}, {"generator": 5}, {"seed": "a"}, {"divergence": ["kl"]}]
+)
 def test_hostile_settings_are_a_failed_check_and_no_more(settings):
     release = sliced(make_table(200), Schema.from_yaml(MIXED))
     model = dataclasses.replace(release.fitted, settings={**release.fitted.settings, **settings})

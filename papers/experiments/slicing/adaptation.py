@@ -14,15 +14,16 @@ import numpy as np
 
 from experiments.clustmix.runs import Kept, Run
 from experiments.slicing.images import SIDE, Digits, digits
-from experiments.slicing.slices_of_images import Public, Released, ours, slice_wass
+from experiments.slicing.slices_of_images import Public, Released, ours, published, slice_wass
 from experiments.slicing.table import shown
 from sfumato.trusted.arrays import FloatArray, IntArray
 
 PART = "digits: "
 PAIRS = (("MNIST", "USPS"), ("USPS", "MNIST"))
 EPSILONS = (0.2, 1.0, 5.0, math.inf)
-SOURCE_ONLY, SLICE_WASS, EXACT, OURS = "source only", "SliceWass", "SliceWass, exact noise", "slices"
-METHODS = (SOURCE_ONLY, SLICE_WASS, EXACT, OURS)
+SOURCE_ONLY, SLICE_WASS, EXACT, PUBLISHED = "source only", "SliceWass", "SliceWass, exact noise", "slicing as published"
+OURS = "slices"
+METHODS = (SOURCE_ONLY, SLICE_WASS, EXACT, PUBLISHED, OURS)
 SEEDS = 3
 STEPS, QUICK_STEPS = 2_000, 60
 BATCH = 256
@@ -60,7 +61,8 @@ def measured(run: Run, quick: bool, folder: Path | None) -> float:
     found = None
     if run.method != SOURCE_ONLY:
         found = released_of(run, source, target, public, float(epsilon), folder)
-    return adapted(source, target, public, found, run.seed, QUICK_STEPS if quick else STEPS)
+    apart = DISTANCES.get(run.method, wasserstein)
+    return adapted(source, target, public, found, run.seed, QUICK_STEPS if quick else STEPS, apart)
 
 
 def released_of(
@@ -79,6 +81,7 @@ def releases(source: Digits, public: Public) -> dict[str, Callable[[FloatArray, 
     return {
         SLICE_WASS: lambda target, epsilon, seed: slice_wass(target, public, epsilon, seed, exact=False),
         EXACT: lambda target, epsilon, seed: slice_wass(target, public, epsilon, seed, exact=True),
+        PUBLISHED: lambda target, epsilon, seed: published(target, public, epsilon, seed),
         OURS: lambda target, epsilon, seed: ours(target, known, public, epsilon, seed),
     }
 
@@ -99,7 +102,19 @@ def export(folder: Path) -> None:
         released_of(run, source, target, public, float(epsilon)).save(folder / file_of(run))
 
 
-def adapted(source: Digits, target: Digits, public: Public, found: Released | None, seed: int, steps: int) -> float:
+Distance = Callable[[Tensor, Tensor], Tensor]
+"""From slices of made images and released ones, images x slices, to what should be small."""
+
+
+def adapted(
+    source: Digits,
+    target: Digits,
+    public: Public,
+    found: Released | None,
+    seed: int,
+    steps: int,
+    apart: Distance | None = None,
+) -> float:
     """Accuracy on test images of the other set; without a release the translator does nothing."""
     import torch
     from sfumato_papers.baselines.networks import descend, seeded, tensor
@@ -113,32 +128,52 @@ def adapted(source: Digits, target: Digits, public: Public, found: Released | No
         networks = {"params": [*classify.parameters(), *translate.correct.parameters()]}
         optimizer = torch.optim.Adam([networks, {"params": [translate.place], "lr": 10 * RATE}], lr=RATE)
         slowing = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-        apart = distance(found, public) if found else None
+        match = matching(found, public, apart or wasserstein) if found else None
         for _ in range(steps):
             some = tensor(rng.integers(len(labels), size=BATCH))
-            moved = translate(images[some]) if apart else images[some]
+            moved = translate(images[some]) if match else images[some]
             loss = torch.nn.functional.cross_entropy(classify(moved), labels[some])
-            descend(optimizer, loss + MATCHING * apart(moved) if apart else loss)
+            descend(optimizer, loss + MATCHING * match(moved) if match else loss)
             slowing.step()
         return _accuracy(classify, _pictures(target.test_X), target.test_y)
 
 
-def distance(found: Released, public: Public) -> Callable[[Tensor], Tensor]:
-    """From images to the squared sliced Wasserstein distance to what was released, in units of its spread."""
+def matching(found: Released, public: Public, apart: Distance) -> Callable[[Tensor], Tensor]:
+    """From images to how far their slices, with the noise of the release, are from what was released."""
     import torch
     from sfumato_papers.baselines.networks import tensor
 
     directions, centre = tensor(found.directions), tensor(public.centre)
     places = ((np.arange(BATCH) + 0.5) / BATCH * len(found.quantiles)).astype(np.int64)
     wanted = tensor(found.quantiles[places])
-    spread = wanted.var(dim=0).clamp_min(LEAST)
 
-    def apart(images: Tensor) -> Tensor:
+    def match(images: Tensor) -> Tensor:
         slices = (images.flatten(1) - centre) / public.radius @ directions
         slices = slices + found.noise * torch.randn_like(slices) if found.noise else slices
-        return ((slices.sort(dim=0).values - wanted) ** 2 / spread).mean()
+        return apart(slices, wanted)
 
-    return apart
+    return match
+
+
+def wasserstein(made: Tensor, wanted: Tensor) -> Tensor:
+    """The squared sliced Wasserstein distance, in units of the spread of each slice."""
+    spread = wanted.var(dim=0).clamp_min(LEAST)
+    return ((made.sort(dim=0).values - wanted) ** 2 / spread).mean()
+
+
+def smoothed_divergence(made: Tensor, wanted: Tensor) -> Tensor:
+    """The divergence that the slicing paper trains by, each slice in units of its own spread; only its slope counts."""
+    from sfumato_papers.slicing.divergence import divergence_called, loss
+    from sfumato_papers.slicing.sliced_divergence import ESTIMATORS, SlicedDivergence
+
+    method = SlicedDivergence()
+    spread = wanted.var(dim=0).clamp_min(LEAST).sqrt()
+    kinds = (divergence_called(method.divergence), ESTIMATORS[method.fit], method.gradient)
+    return loss(*kinds, (made / spread).T, (wanted / spread).T, 1.0)
+
+
+DISTANCES: dict[str, Distance] = {PUBLISHED: smoothed_divergence}
+"""Of methods that do not compare quantiles."""
 
 
 def _pictures(rows: Any) -> Tensor:

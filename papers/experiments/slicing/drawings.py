@@ -16,6 +16,7 @@ COLOURS = {
     adaptation.SOURCE_ONLY: Stroke("#8a8178", 1.6, "4 3"),
     adaptation.SLICE_WASS: Stroke("#b3261e"),
     adaptation.EXACT: Stroke("#cf8d2e"),
+    adaptation.PUBLISHED: Stroke("#7a5c99"),
     adaptation.OURS: Stroke("#3f7f68"),
 }
 

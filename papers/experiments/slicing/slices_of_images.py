@@ -5,6 +5,7 @@ directions digits differ, and in which range a slice is looked at; nothing of th
 
     SliceWass                 noisy projections of each image, noise by the authors' bound       one replaced image
     SliceWass, exact noise    the same, noise by the exact profile                               one replaced image
+    slicing as published      the same along directions at right angles                          one replaced image
     ours                      noisy counts of all images along each direction                    one replaced image
 """
 
@@ -86,6 +87,16 @@ def slice_wass(target: FloatArray, public: Public, epsilon: float, seed: int, ex
     method = SliceWass("exact" if exact else "published", Slicing(SLICES, frame="independent"))
     sigma = 0.0 if math.isinf(epsilon) else method.sigma(target.shape[1], epsilon, DELTA)
     found = method.slicing(np.random.default_rng(seed), public.scaled(target), sigma)
+    return Released(found.directions, np.quantile(found.values, _levels(), axis=0), sigma)
+
+
+def published(target: FloatArray, public: Public, epsilon: float, seed: int) -> Released:
+    """Noisy projections along an orthonormal frame, released once, noise by the exact profile."""
+    from sfumato_papers.slicing.mechanism import Slicing
+
+    slicing = Slicing(SLICES)
+    sigma = 0.0 if math.isinf(epsilon) else slicing.sigma(target.shape[1], epsilon, DELTA)
+    found = slicing(np.random.default_rng(seed), public.scaled(target), sigma)
     return Released(found.directions, np.quantile(found.values, _levels(), axis=0), sigma)
 
 

@@ -8,8 +8,9 @@ import pytest
 pytest.importorskip("sklearn")
 
 from experiments.clustmix.runs import Run
-from experiments.slicing import adaptation, images, slices_of_images, toys
+from experiments.slicing import adaptation, images, slices_of_images, toys, translator
 
+from sfumato.fitting.retraining import fit as fitting
 from tests.experiments.real_data import needs_data
 
 
@@ -62,9 +63,16 @@ class TestDigits:
         public = slices_of_images.Public.of(here.astype(float))
         axes = public.axes[:, :4]
         found = slices_of_images.Released(axes, np.sort(public.scaled(there) @ axes, axis=0), 0.0)
-        apart = adaptation.distance(found, public)
+        apart = adaptation.matching(found, public, adaptation.wasserstein)
         assert apart(torch.from_numpy(there)) == pytest.approx(0, abs=1e-6)
         assert apart(torch.from_numpy(here)) > 0.1
+
+    def test_the_published_divergence_pulls_images_towards_the_released_slices(self):
+        torch = pytest.importorskip("torch", reason="translators are networks")
+        wanted = torch.linspace(-2, 2, adaptation.BATCH)[:, None].repeat(1, 3)
+        shift = torch.tensor(0.7, requires_grad=True)
+        adaptation.smoothed_divergence(wanted + shift, wanted).backward()
+        assert shift.grad > 0
 
     def test_a_classifier_learns_from_images_that_are_not_moved(self):
         pytest.importorskip("torch", reason="classifiers are networks")
@@ -83,7 +91,7 @@ class TestDigits:
 
     def test_every_pair_and_epsilon_has_a_run(self):
         runs = adaptation.runs(adaptation.METHODS, 3, quick=False)
-        assert len(runs) == len(set(runs)) == 2 * 3 * (1 + 3 * 4)
+        assert len(runs) == len(set(runs)) == 2 * 3 * (1 + 4 * 4)
         assert len({adaptation.file_of(run) for run in runs}) == len(runs)
 
 
@@ -112,3 +120,18 @@ class TestToys:
         assert made.shape == points.shape
         assert np.abs(made).max() <= 1
         assert toys.near(made) > 0.3
+
+
+@pytest.mark.slow
+@needs_data
+def test_the_translator_of_users_runs_from_bundle_to_accuracy(monkeypatch):
+    pytest.importorskip("torch", reason="translators are networks")
+    monkeypatch.setattr(translator, "QUICK_STEPS", 2)
+    monkeypatch.setattr(translator, "QUICK_IMAGES", 200)
+    monkeypatch.setattr(fitting, "SETTINGS", {**fitting.SETTINGS, "epochs": 2})
+    found = translator.measured("slices", 1.0, 0, quick=True)
+    assert found["before"] > found["after"]
+    assert 0 <= found["accuracy"] <= 1
+    kept = {translator.key_of("slices", 1.0, seed): found for seed in range(2)}
+    assert translator.lines(kept)[0][0] == "slices, epsilon 1"
+    assert translator.lines(kept)[1] == ["not translated", "not run", "not run", "not run"]

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.fitting.generators.columnwise import Tensor
+from sfumato.fitting.generators.divergence import Cost
 from sfumato.fitting.generators.evidence import Layout, Pairs
 from sfumato.fitting.tuning import TuningConstants
 
@@ -24,22 +25,27 @@ class Tables(Protocol):
         """The distributions over the groups of columns, put together to those over the cells of tables."""
 
     def loss(self, mine: Tensor, weights: Tensor, c: int, held_back: bool) -> Tensor:
-        """Half of what is off, squared, times its precision, of class c whose latent points have these cells."""
+        """The divergence of class c, whose latent points have these cells; by default half of what is off, squared,
+        times its precision."""
+
+    def counted(self, held_back: bool) -> int:
+        """How many cells of a class that is a sum over."""
 
 
 def tables_of(
-    pairs: Pairs, layout: Layout, back: NDArray[np.bool_], tensor: Callable[[Any], Tensor]
+    pairs: Pairs, layout: Layout, back: NDArray[np.bool_], tensor: Callable[[Any], Tensor], cost: Cost
 ) -> "AllTables | ChosenTables":
     """Tables to be compared, but for the cells that are held back."""
     precisions = [pairs.precision * where for where in (~back, back)]
     few = np.count_nonzero(pairs.precision) < Tuning.few * pairs.precision.size
-    return ChosenTables(pairs, layout, precisions, tensor) if few else AllTables(pairs, precisions, tensor)
+    return ChosenTables(pairs, layout, precisions, tensor, cost) if few else AllTables(pairs, precisions, tensor, cost)
 
 
 class AllTables:
     """One large table of all cells by all cells."""
 
-    def __init__(self, pairs: Pairs, precisions: list[Any], tensor: Callable[[Any], Tensor]) -> None:
+    def __init__(self, pairs: Pairs, precisions: list[Any], tensor: Callable[[Any], Tensor], cost: Cost) -> None:
+        self._cost = cost
         self._coarse, self._tables = tensor(pairs.coarse), tensor(pairs.tables)
         self._precisions = [tensor(precision) for precision in precisions]
 
@@ -48,17 +54,24 @@ class AllTables:
         return theta @ self._coarse
 
     def loss(self, mine: Tensor, weights: Tensor, c: int, held_back: bool) -> Tensor:
-        """A quarter, as pairs stand on both sides."""
+        """Half of it, as pairs stand on both sides."""
         off = mine.T @ (weights[:, None] * mine) - self._tables[c]
-        return 0.25 * (self._precisions[held_back] * off**2).sum()
+        return 0.5 * self._cost(off, self._tables[c], self._precisions[held_back])
+
+    def counted(self, held_back: bool) -> int:
+        """Half of the cells, as pairs stand on both sides."""
+        return int((self._precisions[held_back] > 0).sum()) // 2
 
 
 class ChosenTables:
     """Only the pairs of columns that were asked for, each a small table, all of one size: empty cells fill them up."""
 
-    def __init__(self, pairs: Pairs, layout: Layout, precisions: list[Any], tensor: Callable[[Any], Tensor]) -> None:
+    def __init__(
+        self, pairs: Pairs, layout: Layout, precisions: list[Any], tensor: Callable[[Any], Tensor], cost: Cost
+    ) -> None:
         import torch
 
+        self._cost = cost
         groups, cells = np.nonzero(pairs.coarse)
         self._size = pairs.coarse.shape[1]
         cell = np.full(layout.width, self._size)  # where all groups go whose column is in no pair
@@ -83,11 +96,15 @@ class ChosenTables:
         return torch.scatter_add(empty, 1, self._cell.expand(len(theta), -1), theta)
 
     def loss(self, mine: Tensor, weights: Tensor, c: int, held_back: bool) -> Tensor:
-        """A half, as each pair stands once."""
+        """All of it, as each pair stands once."""
         import torch
 
         made = torch.einsum("kpa,kpb->pab", mine[:, self._one], (weights[:, None] * mine)[:, self._other])
-        return 0.5 * (self._precisions[held_back] * (made - self._tables[c]) ** 2).sum()
+        return self._cost(made - self._tables[c], self._tables[c], self._precisions[held_back])
+
+    def counted(self, held_back: bool) -> int:
+        """All cells."""
+        return int((self._precisions[held_back] > 0).sum())
 
 
 def _places(column: NDArray[np.intp], columns: int, empty: int) -> NDArray[np.intp]:

@@ -18,6 +18,7 @@ import numpy as np
 from sfumato.errors import RequestError
 from sfumato.fitting.generators.checkpoints import Checkpoint
 from sfumato.fitting.generators.columnwise import Tensor
+from sfumato.fitting.generators.divergence import CHI_SQUARED
 from sfumato.fitting.generators.evidence import Evidence
 from sfumato.fitting.generators.factory import build_generator, check, draw_records, set_training
 from sfumato.fitting.generators.loss import Loss
@@ -71,6 +72,7 @@ def train(
     shape: tuple[int, int] | None = None,
     checkpoint: Path | None = None,
     device: str = "cpu",
+    divergence: str = CHI_SQUARED,
 ) -> Trained:
     """Fit a generator to the evidence.
 
@@ -81,20 +83,22 @@ def train(
     shape        height and width, where the columns are one image
     checkpoint   a file in which training is kept every so often, and from which it goes on after it was stopped
     device       "cuda" where there is one: faster for images, and other last digits
+    divergence   a name of `divergence.DIVERGENCES`
     """
     torch = torch_or_error()
     epochs, seed = whole_numbers(epochs, seed)
     if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
         raise RequestError(f"there is no device {device!r} here; use cpu")
-    with _seeded(torch, seed):
-        objective = Loss(seen, device)
+    with seeded(torch, seed):
+        objective = Loss(seen, device, divergence)
         z, owner = _latents(torch, seen, device)
         network = build_generator(generator, seen.layout, shape)
         if hasattr(network, "to"):
             network = network.to(device)
         check(network, z[:2], seen.layout)
         name = generator if isinstance(generator, str) else type(network).__name__
-        run = {"generator": name, "epochs": epochs, "seed": seed, "evidence": seen.fingerprint}
+        asked = {"generator": name, "epochs": epochs, "seed": seed, "divergence": divergence}
+        run = {**asked, "evidence": seen.fingerprint}
         kept = partial(Checkpoint, checkpoint, run, network)
         _run(objective, network, z, owner, epochs, progress, kept)
         set_training(network, False)
@@ -196,7 +200,7 @@ def _latents(torch: Any, seen: Evidence, device: str) -> tuple[Tensor, Tensor]:
 
 
 @contextmanager
-def _seeded(torch: Any, seed: int) -> Iterator[None]:
+def seeded(torch: Any, seed: int) -> Iterator[None]:
     """Inside, torch draws what the seed decides; outside it goes on as if nothing had been drawn."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)

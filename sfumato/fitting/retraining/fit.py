@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.fitting.generators.divergence import CHI_SQUARED
 from sfumato.fitting.generators.networks import CustomGenerator
 from sfumato.fitting.generators.training import Epoch, train, whole_numbers
 from sfumato.fitting.mechanisms.counts.assembly import assemble_mixture
@@ -13,7 +14,7 @@ from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.fitting.retraining.evidence import TrainingData
 from sfumato.fitting.retraining.labelling import with_labeller
 
-SETTINGS: Mapping[str, Any] = {"generator": "mlp", "epochs": 1_000, "seed": 0}
+SETTINGS: Mapping[str, Any] = {"generator": "mlp", "epochs": 1_000, "seed": 0, "divergence": CHI_SQUARED}
 """How a generator is trained unless something else is asked for."""
 OWN = "own"
 """The name of a generator that the library does not bring."""
@@ -66,6 +67,7 @@ def train_density(
         shape,
         checkpoint,
         device,
+        settings["divergence"],
     )
     starts = np.cumsum(seen.evidence.layout.sizes)[:-1]
     thetas = [part / part.sum(axis=1, keepdims=True) for part in np.split(trained.theta, starts, axis=1)]

@@ -51,20 +51,30 @@ class AlongDirections:
 def measure_directions(
     curator: CuratorLike, plan: CountsPlan, one_way: OneWays, mu: float | None
 ) -> AlongDirections | None:
-    """Ask for them, on bins of about equal count if the columns were independent, as many as the noise allows."""
+    """Ask for histograms along random directions."""
     if mu is None:
         return None
-    columns, target = list(one_way.columns.values()), plan.target
     rng = public_rng(Tuning.stream)
-    places = _places(rng, columns)
+    places = _places(rng, list(one_way.columns.values()))
+    return measure_along(curator, plan, one_way, places, mu, rng)
+
+
+def measure_along(
+    curator: CuratorLike, plan: CountsPlan, one_way: OneWays, places: NDArray[np.int32], mu: float, rng: PublicRng
+) -> AlongDirections:
+    """Ask for them, on bins of about equal count if the columns were independent, as many as the noise allows.
+
+    `places` are directions x groups of all columns, in whole steps; they may follow from whatever was released.
+    """
+    target = plan.target
     classes = None if target is None else plan.grids[target].merge(one_way.classes.groups)
     grids = {name: column.grid.merge(column.groups) for name, column in one_way.columns.items()}
 
     def asked(ends: NDArray[np.int32]) -> Slices:
         return Slices(grids, places, ends, target, classes)
 
-    drawn = _independent(rng, columns, places)
-    sensitivity = asked(np.zeros((Tuning.directions, 1), dtype=np.int32)).sensitivity(plan.adjacency)
+    drawn = _independent(rng, list(one_way.columns.values()), places)
+    sensitivity = asked(np.zeros((len(places), 1), dtype=np.int32)).sensitivity(plan.adjacency)
     bins = _bins(one_way, noise_scale(sensitivity, mu))
     cuts = np.ceil(np.arange(1, bins) * len(drawn) / bins).astype(np.int64)
     drawn.sort(axis=0)
