@@ -7,6 +7,7 @@ and writes `accuracy.json` beside them. It needs numpy and torch alone, so that 
 """
 
 import argparse
+import itertools
 import json
 import time
 from dataclasses import dataclass
@@ -30,14 +31,17 @@ class Training:
     moved, turned, stretched   how far images are moved at most while learning: pixels, radians, shares of a side
     """
 
-    epochs: int = 12
+    epochs: int = 30
     batch: int = 128
     rate: float = 2e-3
     decay: float = 0.01
     width: int = 32
-    moved: float = 1.5
-    turned: float = 0.1
-    stretched: float = 0.1
+    moved: float = 2.5
+    turned: float = 0.2
+    stretched: float = 0.2
+
+
+TRAININGS = {"still": Training(epochs=12, moved=0.0, turned=0.0, stretched=0.0), "moved": Training()}
 
 
 class Residual(nn.Module):  # type: ignore[misc]
@@ -132,14 +136,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--epochs", type=int, default=Training.epochs)
     asked = parser.parse_args()
-    how, found = Training(epochs=asked.epochs), {}
-    for path in sorted(asked.folder.glob("*.npz")):
-        for labels in LABELS if path.name != REAL else ():
-            found[f"{path.stem}, {labels}"] = learn(asked.folder, path.name, labels, how, asked.device)
-            print(path.stem, labels, found[f"{path.stem}, {labels}"], flush=True)
-            (asked.folder / FOUND).write_text(json.dumps(found, indent=1) + "\n")
+    found = {}
+    files = [path for path in sorted(asked.folder.glob("*.npz")) if path.name != REAL]
+    for path, labels, training in itertools.product(files, LABELS, TRAININGS):
+        name = f"{path.stem}, {labels}, {training}"
+        found[name] = learn(asked.folder, path.name, labels, TRAININGS[training], asked.device)
+        print(name, found[name], flush=True)
+        (asked.folder / FOUND).write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ def bars(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def test_a_network_learns_from_probabilities():
     x, y = bars(512, 0)
     shares = np.where(np.eye(2)[y] > 0, 0.9, 0.1)
-    net = train(x, shares, Training(epochs=4, batch=32), seed=0)
+    net = train(x, shares, Training(epochs=4, batch=32, moved=1.5, turned=0.1, stretched=0.1), seed=0)
     real, label = bars(200, 1)
     assert accuracy(net, real, label) > 0.95
     assert accuracy(net, real, 1 - label) < 0.05
@@ -47,7 +47,7 @@ def test_images_are_moved_no_farther_than_asked():
     still = Training(moved=0.0, turned=0.0, stretched=0.0)
     assert torch.allclose(_moved(x, still), x, atol=0.02)
     torch.manual_seed(0)
-    moved = _moved(x, Training())
+    moved = _moved(x, Training(moved=1.5, turned=0.1, stretched=0.1))
     places = torch.arange(SIDE).float()
     for axis in (2, 3):  # where the ink has its middle
         one, other = ((z.sum(dim=5 - axis)[:, 0] @ places) / z.sum(dim=(1, 2, 3)) for z in (x, moved))
@@ -59,15 +59,16 @@ def test_files_lead_back_to_figures(tmp_path):
     real, label = bars(50, 1)
     np.savez_compressed(tmp_path / REAL, x=real, y=label)
     np.savez_compressed(tmp_path / file_of(0.2, 1), x=x, y=y, p=np.eye(2)[1 - y], seed=1)
-    how = Training(epochs=8, batch=32)
+    how = Training(epochs=8, batch=32, moved=1.5, turned=0.1, stretched=0.1)
     found = {labels: learn(tmp_path, file_of(0.2, 1), labels, how, "cpu") for labels in LABELS}
     assert found["drawn"]["accuracy"] > 0.9
     assert found["posterior"]["accuracy"] < 0.1  # which were turned round
-    (tmp_path / FOUND).write_text(json.dumps({f"0.2_1, {labels}": one for labels, one in found.items()}))
+    (tmp_path / FOUND).write_text(json.dumps({f"0.2_1, {labels}, still": one for labels, one in found.items()}))
     (tmp_path / "drawn.json").write_text(json.dumps({file_of(0.2, 1): {"the release itself": 0.5}}))
     figures = learnt_elsewhere(tmp_path, 0.2, 1)
-    assert figures["drawn labels"] == found["drawn"]["accuracy"]
-    assert figures["posterior labels"] == found["posterior"]["accuracy"]
+    assert figures["drawn labels, still"] == found["drawn"]["accuracy"]
+    assert figures["posterior labels, still"] == found["posterior"]["accuracy"]
+    assert "drawn labels, moved" not in figures
     assert figures["the release itself"] == 0.5
 
 

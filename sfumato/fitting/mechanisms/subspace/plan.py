@@ -63,10 +63,11 @@ class AlignedShares:
 
 
 _SHARES = Shares(0.04, 0.005, 0.0075, 0.22, 0.0075, 0.32, 0.10, 0.0075, 0.06, 0.2325)
-# Aligned pictures are drawn from and tell classes; for single pixels, and parts of pictures, the half is enough. The
-# first two are asked before it is known whether pictures will be aligned, and so get the same either way.
-_BESIDE_ALIGNED = Shares(0.04, 0.005, 0.004, 0.06, 0.004, 0.08, 0.08, 0.003, 0.014, 0.05)
+# Aligned pictures are drawn from and tell classes; for single pixels, and parts of pictures, the half is enough.
+_BESIDE_ALIGNED = Shares(0.03, 0.005, 0.004, 0.06, 0.004, 0.09, 0.08, 0.003, 0.014, 0.05)
 _ALIGNED = AlignedShares(0.01, 0.005, 0.16, 0.005, 0.20, 0.005, 0.03, 0.195, 0.003, 0.02, 0.003, 0.024)
+# Pictures as pixels: the first two are asked before it is known whether pictures will be aligned.
+_ALONE = replace(_SHARES, pilot=_BESIDE_ALIGNED.pilot, scatter=_SHARES.scatter + 0.01)
 
 
 @dataclass(frozen=True)
@@ -119,12 +120,11 @@ class SubspacePlan:
 def plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency) -> SubspacePlan:
     """The plan for a table of numbers, with one category as target or with none."""
     places, parting = _geometry_of(schema, adjacency)
-    plain = Shares(*_split(budget, _SHARES))
     if picture_of(places.columns) is None:
-        return SubspacePlan(places, parting, schema.target, adjacency, plain, None)
+        return SubspacePlan(places, parting, schema.target, adjacency, Shares(*_split(budget, _SHARES)), None)
     mus, first = _split(budget, _BESIDE_ALIGNED, _ALIGNED), len(vars(_BESIDE_ALIGNED))
-    beside = Shares(*mus[:first])
-    same = {name: min(getattr(plain, name), getattr(beside, name)) for name in _BEFORE_CHOICE}  # but for rounding
+    beside, alone = Shares(*mus[:first]), Shares(*_split(budget, _ALONE))
+    same = {name: min(getattr(alone, name), getattr(beside, name)) for name in _BEFORE_CHOICE}  # but for rounding
     return SubspacePlan(
         places,
         parting,
@@ -132,7 +132,7 @@ def plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency) -> Subsp
         adjacency,
         replace(beside, **same),
         AlignedShares(*mus[first:]),
-        replace(plain, **same),
+        replace(alone, **same),
     )
 
 
