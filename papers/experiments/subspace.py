@@ -20,15 +20,15 @@ from sklearn.metrics import roc_auc_score
 import sfumato
 from experiments import subspace_coverage
 from experiments.cells import Cell, Figures, Results, shown, table
-from experiments.subspace_data import Wide, isolet, mnist, usps
+from experiments.subspace_data import Wide, digits, isolet, mnist, usps
 from experiments.subspace_pictures import write_filled, write_grid
 from sfumato.artefact.release import Release
 from sfumato.trusted.arrays import FloatArray, IntArray
 
 RESULTS = Path(__file__).with_suffix(".json")
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
-TABLES = {"MNIST": mnist, "USPS": usps, "isolet": isolet}
-PICTURES_OF = ("MNIST", "USPS")
+TABLES = {"MNIST": mnist, "USPS": usps, "digits": digits, "isolet": isolet}
+PICTURES_OF = ("MNIST", "USPS", "digits")
 EPSILONS = (0.2, 1.0, 3.0)
 ROWS, QUICK_ROWS, SEEDS = 20_000, 5_000, 3
 SHAPE, FILLED = (28, 28), 8
@@ -116,11 +116,11 @@ def show(results: Results, quick: bool) -> str:
 
 def draw() -> None:
     """Synthetic digits at two budgets, and test digits whose lower half is filled in."""
-    digits = loaded("MNIST")
-    releases = {epsilon: released(digits, epsilon) for epsilon in EPSILONS[:2]}
+    images = loaded("MNIST")
+    releases = {epsilon: released(images, epsilon) for epsilon in EPSILONS[:2]}
     for epsilon, release in releases.items():
         write_grid(release, PICTURES / f"subspace_mnist_{epsilon:g}.png")
-    write_filled(releases[1.0], digits.test_numbers[:FILLED], SHAPE, PICTURES / "subspace_filled.png")
+    write_filled(releases[1.0], images.test_numbers[:FILLED], SHAPE, PICTURES / "subspace_filled.png")
     print("drawn: subspace_mnist_0.2.png, subspace_mnist_1.png, subspace_filled.png")
 
 

@@ -1,4 +1,4 @@
-"""Wide tables of numbers with a class: digits of two sets, and spoken letters."""
+"""Wide tables of numbers with a class: digits of three sets, and spoken letters."""
 
 from typing import Any, NamedTuple
 
@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
+from sklearn.datasets import load_digits
 
 import sfumato
 from experiments.tasks import data_folder
@@ -61,6 +62,15 @@ def usps() -> Wide:
         parts = [file[name].reshape(len(file[name]), -1).astype(float) for name in ("x_train", "x_test")]
         labels = [file[name].astype(np.int64) for name in ("y_train", "y_test")]
     return Wide("usps", parts[0], labels[0], parts[1], labels[1], (-1.0, 1.0), 1e-5, (16, 16))
+
+
+def digits() -> Wide:
+    """8 x 8 pixels of few records, which come with scikit-learn. No constant was chosen on it."""
+    images, label = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(label))
+    kept, held = np.split(order, [1_300])
+    numbers = images.astype(np.int64)
+    return Wide("digits", numbers[kept], label[kept], numbers[held], label[held], (0, 16), 1e-5, (8, 8))
 
 
 def isolet() -> Wide:

@@ -202,6 +202,7 @@ _OF_SUBSPACE = {
 
 
 def _subspace(plan: SubspacePlan) -> Iterator[Stage]:
+    """Of pictures as if there were enough of them to be aligned."""
     for name, mu in vars(plan.mu).items():
         yield Stage(BoundedSum(_OF_SUBSPACE[name]), mu, True)
     for name, mu in vars(plan.aligned).items() if plan.aligned else ():

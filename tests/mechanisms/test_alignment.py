@@ -11,8 +11,11 @@ from scipy.stats import multivariate_normal
 
 import sfumato
 from sfumato.artefact.verify import verify
-from sfumato.fitting.mechanisms.subspace.alignment import frame_of, together
+from sfumato.fitting.mechanisms.subspace.alignment import frame_of, together, worth_aligning
+from sfumato.fitting.mechanisms.subspace.classes import Counts
 from sfumato.fitting.mechanisms.subspace.gaussians import Subspace
+from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan, plan_subspace
+from sfumato.fitting.mechanisms.subspace.release import refit_subspace
 from sfumato.fitting.models.subspace.alignment import AlignedImageModel
 from sfumato.fitting.models.subspace.model import SubspaceModel
 from sfumato.trusted.adjacency import Adjacency
@@ -20,6 +23,7 @@ from sfumato.trusted.budget import Budget
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.feature_maps import AlignedImages
 from sfumato.trusted.feature_maps.alignment import MOVES, ImageFrame, align_images
+from sfumato.trusted.privacy_filter import units_of
 
 SIDE = 12
 NAMES = [f"p_{j}" for j in range(SIDE * SIDE)]
@@ -101,6 +105,61 @@ def test_the_whole_budget_is_asked_and_no_more(release):
     assert failures(release) == UNTRUSTED
 
 
+def test_pictures_that_are_too_few_are_pixels_with_the_whole_budget():
+    """As good as if the schema said nothing of pictures: the same questions at nearly the same noise."""
+    few = released(table(60))
+    assert few.fitted.aligned is None
+    assert few.sample(30, seed=0, output="pandas").shape == (30, SIDE * SIDE + 1)
+    assert failures(few) == UNTRUSTED
+    plain = released(table(60), schema(image=False)).measurements
+    for one, other in zip(few.measurements, plain, strict=True):
+        assert type(one.statistic) is type(other.statistic)
+        assert one.mu == pytest.approx(other.mu, rel=0.15)
+
+
+@pytest.mark.parametrize("adjacency", [Adjacency.ADD_REMOVE, Adjacency.REPLACE])
+def test_what_is_aligned_follows_from_records_and_mu(adjacency):
+    """At so many records of a class the noise of its mean along a direction is 4.5 % of the radius."""
+    plan = plan_subspace(schema(), Budget(1.0, 1e-5), adjacency)
+    moved = 1 if adjacency == Adjacency.ADD_REMOVE else 2  # how far one record moves a sum, in radii
+    enough = moved / (0.045 * plan.aligned.means)
+    assert worth_aligning(plan, Counts(np.full(2, 1.01 * enough), 1.0), plan.aligned)
+    assert not worth_aligning(plan, Counts(np.full(2, 0.99 * enough), 1.0), plan.aligned)
+    half = dataclasses.replace(plan.aligned, means=plan.aligned.means / 2)
+    assert not worth_aligning(plan, Counts(np.full(2, 1.01 * enough), 1.0), half)
+    assert worth_aligning(plan, Counts(np.full(2, 2.02 * enough), 1.0), half)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 7.3])
+def test_both_ways_begin_alike_and_neither_costs_more_than_the_budget(epsilon):
+    budget = Budget(epsilon, 1e-5)
+    plan = plan_subspace(schema(), budget, Adjacency.ADD_REMOVE)
+    assert (plan.mu.pilot, plan.mu.bounds) == (plan.alone.pilot, plan.alone.bounds)
+    for way in ((plan.mu, plan.aligned), (plan.alone,)):
+        cost = sum(units_of(mu) for table in way for mu in vars(table).values())
+        assert budget.units - 100 < cost <= budget.units
+
+
+def test_a_plan_of_an_earlier_version_aligns_all(release):
+    """It knows of no choice, and what it asked is asked again."""
+    plan = plan_subspace(schema(), Budget(2.0, 1e-5), Adjacency.ADD_REMOVE)
+    content = {name: part for name, part in plan.to_dict().items() if name != "alone"}
+    earlier = SubspacePlan.from_dict(content, schema(), Adjacency.ADD_REMOVE)
+    assert earlier.alone is None
+    assert earlier.to_dict() == content
+    assert refit_subspace(release.measurements, earlier).distance(release.fitted) < 1e-5
+
+
+@pytest.mark.parametrize("change", [{"pilot": 0.1}, {"bounds": 0.1}])
+def test_a_plan_whose_ways_begin_otherwise_is_refused(change):
+    content = plan_subspace(schema(), Budget(2.0, 1e-5), Adjacency.ADD_REMOVE).to_dict()
+    assert SubspacePlan.from_dict(content, schema(), Adjacency.ADD_REMOVE).to_dict() == content
+    with pytest.raises(ValueError, match="begin"):
+        SubspacePlan.from_dict(content | {"alone": content["alone"] | change}, schema(), Adjacency.ADD_REMOVE)
+    with pytest.raises(ValueError, match="begin"):
+        SubspacePlan.from_dict(content | {"aligned": None}, schema(), Adjacency.ADD_REMOVE)
+
+
 def test_drawn_pictures_lean_and_grow_as_real_ones_do(release):
     """The moves of a class, and the ink of each pixel, as in the table."""
     drawn = release.sample(4_000, seed=3, output="pandas")
@@ -155,8 +214,8 @@ def test_pictures_without_classes_are_drawn():
     assert made.sample(30, seed=0, output="pandas").shape == (30, SIDE * SIDE)
 
 
-def test_pictures_of_many_shades_are_drawn():
-    """Few values on a bound: there is no paper, so that none is moved, and no pixel is bent."""
+def test_pictures_of_many_shades_are_pixels():
+    """Few values on a bound: there is no paper, so that none is moved, and the whole budget is for pixels."""
     rng = np.random.default_rng(0)
     y, x = (axis[:, :, None] - (SIDE - 1) / 2 for axis in np.mgrid[0:SIDE, 0:SIDE])
     light = 0.5 + 0.05 * (rng.normal(size=2_000) * y + rng.normal(size=2_000) * x) / 2
@@ -164,7 +223,7 @@ def test_pictures_of_many_shades_are_drawn():
     data = pa.table({**{name: grey[j] for j, name in enumerate(NAMES)}, "kind": rng.choice(LABELS, 2_000)})
     made = released(data, epsilon=3.0)
     assert made.fitted.marginals is None
-    assert made.fitted.aligned.frame.still
+    assert made.fitted.aligned is None
     drawn = made.sample(1_000, seed=0, output="pandas")[NAMES].to_numpy()
     assert np.abs(drawn.mean(axis=0) - grey.mean(axis=1)).mean() < 15
     slope = np.corrcoef(grey[0], grey[-1])[0, 1]
@@ -185,7 +244,7 @@ def test_any_cut_gives_the_same_answers_to_the_last_bit():
 def test_few_rows_and_flat_pictures_are_released(adjacency, rows, epsilon, value):
     flat = pa.table({**{name: np.full(rows, value, dtype=np.uint8) for name in NAMES}, "kind": ["ring"] * rows})
     made = released(flat, epsilon=epsilon, adjacency=adjacency)
-    assert len(made.measurements) == 22
+    assert len(made.measurements) == 10
     assert failures(made) == UNTRUSTED
     told = made.predict_proba(made.sample(20, seed=0, output="arrow").drop_columns("kind"))
     assert np.allclose(told.sum(axis=1), 1)

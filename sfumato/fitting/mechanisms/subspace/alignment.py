@@ -14,6 +14,7 @@ from sfumato.fitting.mechanisms.subspace.gaussians import (
     measure_box,
     measure_means,
     measure_moment,
+    noise_of_a_mean,
     own_kinds,
     own_view,
     subspace_of,
@@ -24,7 +25,7 @@ from sfumato.fitting.mechanisms.subspace.spectrum import estimate_residual, fix_
 from sfumato.fitting.models.subspace.alignment import AlignedImageModel
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray
-from sfumato.trusted.feature_maps import AlignedImages
+from sfumato.trusted.feature_maps import AlignedImages, CentredProjection
 from sfumato.trusted.feature_maps.alignment import MOVES, ImageFrame, Moves
 from sfumato.trusted.measurement import CuratorLike
 
@@ -32,6 +33,7 @@ from sfumato.trusted.measurement import CuratorLike
 class Tuning(TuningConstants, group="subspace.alignment"):
     """See `sfumato.fitting.tuning`."""
 
+    most_noise = 0.045  # of a class mean along a direction, as a share of the radius: with more, pixels tell more
     told_apart = 1.0  # noise of a class covariance along its own directions: pictures are drawn well from noisy ones
     least_move = 1e-5  # a variance, on a scale from 0 to 1
     least_spread = 1 / 14  # of a side, to one side of the ink's middle
@@ -54,6 +56,17 @@ def frame_of(average: FloatArray, *, still: bool) -> ImageFrame:
     width = math.sqrt(max(xx - slant * slant * yy, 0.0))
     width = float(np.clip(width, Tuning.least_spread * wide, Tuning.most_spread * wide))
     return ImageFrame(high, wide, still, dark, x, y, slant, width, height)
+
+
+def worth_aligning(plan: SubspacePlan, counts: Counts, mu: AlignedShares) -> bool:
+    """Whether released answers say that aligned pictures would stand above their noise.
+
+    So many records must a class have that noise moves its mean only a little along a direction. How many directions
+    there are counts little, since few of them part the classes.
+    """
+    view = CentredProjection.of(plan.places, plan.parting, np.full(plan.columns, 0.5))
+    noise = noise_of_a_mean(plan, counts, view, mu.means) / math.sqrt(view.width)
+    return noise < Tuning.most_noise
 
 
 def measure_aligned(

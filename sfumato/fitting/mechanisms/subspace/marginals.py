@@ -51,10 +51,10 @@ class MarginalShares(NamedTuple):
     deviation: float
 
 
-def measure_marginals(curator: CuratorLike, plan: SubspacePlan, records: float) -> MarginalShares:
+def measure_marginals(curator: CuratorLike, plan: SubspacePlan, records: float, mu: float) -> MarginalShares:
     """What each column is like. A cell that does not stand above its noise has half a record, never none."""
     statistic, scales = marginal_cells(plan), plan.places.scales
-    answer = curator.measure(statistic, plan.mu.marginals)
+    answer = curator.measure(statistic, mu)
     filled = {key: np.unique(cells) for key, cells in _cells(plan).items()}
     counts = statistic.split(answer.values)
     found = np.zeros((plan.columns, CELLS))

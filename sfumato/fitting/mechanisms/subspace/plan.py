@@ -1,8 +1,12 @@
-"""What `subspace` will ask and what each question may spend: a function of schema, budget and adjacency alone."""
+"""What `subspace` will ask and what each question may spend: a function of schema, budget and adjacency alone.
+
+Of pictures there are two ways, which begin with the same two questions and cost the same: pixels and aligned pictures,
+or pixels alone. The first answers say which is taken.
+"""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.errors import SchemaError
@@ -19,6 +23,7 @@ from sfumato.trusted.statistics import scatter
 MOST_COLUMNS, MOST_CLASSES = 5_000, 200
 WIDE = 64  # columns of numbers, from which on `auto` takes a subspace
 _LEAST_MU = 2 * RECORD_NORM / LARGEST_SIGMA  # below it the noise leaves the lattice
+_BEFORE_CHOICE = ("pilot", "bounds")
 _OF_SCATTER = ("scatter", "marginals", "class_scatter", "move_scatter")
 _LEAST_MU_OF_SCATTER = math.sqrt(2) * scatter.UNIT / LARGEST_SIGMA
 
@@ -61,11 +66,18 @@ _SHARES = Shares(0.04, 0.005, 0.0075, 0.22, 0.0075, 0.32, 0.10, 0.0075, 0.06, 0.
 # Aligned pictures are drawn from and tell classes; for single pixels, and parts of pictures, the half is enough.
 _BESIDE_ALIGNED = Shares(0.03, 0.005, 0.004, 0.06, 0.004, 0.09, 0.08, 0.003, 0.014, 0.05)
 _ALIGNED = AlignedShares(0.01, 0.005, 0.16, 0.005, 0.20, 0.005, 0.03, 0.195, 0.003, 0.02, 0.003, 0.024)
+# Pictures as pixels: the first two are asked before it is known whether pictures will be aligned.
+_ALONE = replace(_SHARES, pilot=_BESIDE_ALIGNED.pilot, scatter=_SHARES.scatter + 0.01)
 
 
 @dataclass(frozen=True)
 class SubspacePlan:
-    """The columns, what parts the records, the schema's target, and the mu of each question; `aligned`: of pictures."""
+    """The columns, what parts the records, the schema's target, and the mu of each question.
+
+    aligned   of aligned pictures, beside `mu`; None where the columns are no picture
+    alone     of pixels, instead of both, where pictures turn out to be too few to be aligned; None where nothing is
+              to be decided: there is no picture, or the plan is of an earlier version, which aligned all
+    """
 
     places: ScaledColumns
     parting: ByTarget | Together
@@ -73,19 +85,26 @@ class SubspacePlan:
     adjacency: Adjacency
     mu: Shares
     aligned: AlignedShares | None
+    alone: Shares | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """See `Plan`."""
-        return {"mu": vars(self.mu), "aligned": None if self.aligned is None else vars(self.aligned)}
+        content = {"mu": vars(self.mu), "aligned": None if self.aligned is None else vars(self.aligned)}
+        return content if self.alone is None else {**content, "alone": vars(self.alone)}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], schema: Schema, adjacency: Adjacency) -> "SubspacePlan":
         """The plan that `to_dict` wrote."""
         places, parting = _geometry_of(schema, adjacency)
         aligned = None if content["aligned"] is None else AlignedShares(**content["aligned"])
-        if set(content) != {"mu", "aligned"} or (aligned is not None and picture_of(places.columns) is None):
+        if set(content) - {"alone"} != {"mu", "aligned"} or (
+            aligned is not None and picture_of(places.columns) is None
+        ):
             raise ValueError("the plan is not of a subspace of these columns")
-        return cls(places, parting, schema.target, adjacency, Shares(**content["mu"]), aligned)
+        mu, alone = Shares(**content["mu"]), Shares(**content["alone"]) if "alone" in content else None
+        if alone is not None and (aligned is None or (alone.pilot, alone.bounds) != (mu.pilot, mu.bounds)):
+            raise ValueError("the plan's two ways do not begin with the same questions")
+        return cls(places, parting, schema.target, adjacency, mu, aligned, alone)
 
     @property
     def columns(self) -> int:
@@ -101,13 +120,27 @@ class SubspacePlan:
 def plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency) -> SubspacePlan:
     """The plan for a table of numbers, with one category as target or with none."""
     places, parting = _geometry_of(schema, adjacency)
-    pictured = picture_of(places.columns) is not None
-    shares = (*_values(_BESIDE_ALIGNED), *_values(_ALIGNED)) if pictured else _values(_SHARES)
-    names = [*vars(_BESIDE_ALIGNED if pictured else _SHARES), *(vars(_ALIGNED) if pictured else ())]
-    mus = budget.split(shares, [_LEAST_MU_OF_SCATTER if name in _OF_SCATTER else _LEAST_MU for name in names])
-    first = len(_values(_SHARES))
-    mu, aligned = Shares(*mus[:first]), AlignedShares(*mus[first:]) if pictured else None
-    return SubspacePlan(places, parting, schema.target, adjacency, mu, aligned)
+    if picture_of(places.columns) is None:
+        return SubspacePlan(places, parting, schema.target, adjacency, Shares(*_split(budget, _SHARES)), None)
+    mus, first = _split(budget, _BESIDE_ALIGNED, _ALIGNED), len(vars(_BESIDE_ALIGNED))
+    beside, alone = Shares(*mus[:first]), Shares(*_split(budget, _ALONE))
+    same = {name: min(getattr(alone, name), getattr(beside, name)) for name in _BEFORE_CHOICE}  # but for rounding
+    return SubspacePlan(
+        places,
+        parting,
+        schema.target,
+        adjacency,
+        replace(beside, **same),
+        AlignedShares(*mus[first:]),
+        replace(alone, **same),
+    )
+
+
+def _split(budget: Budget, *tables: Shares | AlignedShares) -> tuple[float, ...]:
+    """The mu of each question of these tables, one after the other."""
+    shares = [share for table in tables for share in vars(table).items()]
+    least = [_LEAST_MU_OF_SCATTER if name in _OF_SCATTER else _LEAST_MU for name, _ in shares]
+    return budget.split([share for _, share in shares], least)
 
 
 def _geometry_of(schema: Schema, adjacency: Adjacency) -> tuple[ScaledColumns, ByTarget | Together]:
@@ -119,10 +152,6 @@ def _geometry_of(schema: Schema, adjacency: Adjacency) -> tuple[ScaledColumns, B
     return ScaledColumns.of(schema.by_name, names), Together() if target is None else ByTarget(
         target, codes[target].size
     )
-
-
-def _values(shares: Shares | AlignedShares) -> tuple[float, ...]:
-    return tuple(vars(shares).values())
 
 
 def _refuse(schema: Schema, names: list[str], target: str | None, adjacency: Adjacency) -> None:

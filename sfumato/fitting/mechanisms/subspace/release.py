@@ -1,8 +1,8 @@
 """`subspace`: a Gaussian for each class in the few directions of a wide table that stand above the noise.
 
 Counts and means first; then second moments of all records, whose spectrum says how many directions can be told from
-noise; then each class along these; of pictures, all of it again as they are when aligned. The rest is
-post-processing.
+noise; then each class along these; of pictures, all of it again as they are when aligned, if there are enough of them.
+The rest is post-processing.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from sfumato.errors import BundleError, RequestError
 from sfumato.fitting.approx_equal import approx_equal
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.rules_refused import refuse_rules
-from sfumato.fitting.mechanisms.subspace.alignment import frame_of, measure_aligned
+from sfumato.fitting.mechanisms.subspace.alignment import frame_of, measure_aligned, worth_aligning
 from sfumato.fitting.mechanisms.subspace.classes import Counts
 from sfumato.fitting.mechanisms.subspace.gaussians import (
     Subspace,
@@ -29,7 +29,7 @@ from sfumato.fitting.mechanisms.subspace.gaussians import (
 )
 from sfumato.fitting.mechanisms.subspace.latent import in_all_directions, measure_latent
 from sfumato.fitting.mechanisms.subspace.marginals import marginal_cells, measure_marginals
-from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan, plan_subspace
+from sfumato.fitting.mechanisms.subspace.plan import AlignedShares, Shares, SubspacePlan, plan_subspace
 from sfumato.fitting.mechanisms.subspace.spectrum import estimate_residual
 from sfumato.fitting.mechanisms.subspace.tuning import SUBSPACE_TUNING, Directions
 from sfumato.fitting.models.subspace.model import CELLS, SubspaceModel
@@ -47,16 +47,17 @@ from sfumato.trusted.statistics import AtBounds
 def release_subspace(curator: CuratorLike, plan: SubspacePlan, progress: Callable[[str], None]) -> SubspaceModel:
     """Measure counts, means, second moments and classes, and put the model together."""
     progress("measuring counts and means, with noise")
-    mu, places = plan.mu, plan.places
-    pilot = measure_box(curator, plan, places, mu.pilot, count_weight=1.0)
+    places = plan.places
+    pilot = measure_box(curator, plan, places, plan.mu.pilot, count_weight=1.0)
     counts = Counts(np.maximum(pilot.counts, 1.0), pilot.sigma)
     middle = pilot.middle(counts.total)
     at_bounds = _at_bounds(curator, plan, counts)
     many_at_bounds = at_bounds > Directions.many_at_bounds
-    asks_marginals = many_at_bounds and _cells_stand_out(plan, counts)
+    mu, aligned = _way(plan, counts, many_at_bounds=many_at_bounds)
+    asks_marginals = many_at_bounds and _cells_stand_out(plan, counts, mu.marginals)
     means = measure_means(curator, plan, counts, (places, middle), (mu.norms, mu.means))
     progress("measuring second moments, with noise")
-    marginals = measure_marginals(curator, plan, counts.total) if asks_marginals else None
+    marginals = measure_marginals(curator, plan, counts.total, mu.marginals) if asks_marginals else None
     spent = (mu.scatter,) if asks_marginals else (mu.scatter, mu.marginals)
     moment = measure_moment(curator, plan, counts, (places, means.values), (mu.class_norms, *spent))
     subspace = subspace_of(
@@ -85,11 +86,11 @@ def release_subspace(curator: CuratorLike, plan: SubspacePlan, progress: Callabl
         marginal_sd=0.0 if marginals is None else marginals.deviation,
     )
     shape = picture_of(places.columns)
-    if plan.aligned is None or shape is None:
+    if aligned is None or shape is None:
         return model
     progress("measuring aligned images, with noise")
     frame = frame_of(middle.reshape(shape), still=not many_at_bounds)
-    return replace(model, aligned=measure_aligned(curator, plan, plan.aligned, counts, frame, at_bounds))
+    return replace(model, aligned=measure_aligned(curator, plan, aligned, counts, frame, at_bounds))
 
 
 def refit_subspace(measurements: tuple[Measurement, ...], plan: SubspacePlan) -> SubspaceModel:
@@ -107,9 +108,17 @@ def _at_bounds(curator: CuratorLike, plan: SubspacePlan, counts: Counts) -> floa
     return min(max(found / plan.columns / counts.total, 0.0), 1.0)
 
 
-def _cells_stand_out(plan: SubspacePlan, counts: Counts) -> bool:
+def _way(plan: SubspacePlan, counts: Counts, *, many_at_bounds: bool) -> tuple[Shares, AlignedShares | None]:
+    """Pixels and aligned pictures, or pixels alone: by answers that are released, at the same cost."""
+    if plan.alone is None or plan.aligned is None:
+        return plan.mu, plan.aligned
+    aligns = many_at_bounds and worth_aligning(plan, counts, plan.aligned)
+    return (plan.mu, plan.aligned) if aligns else (plan.alone, None)
+
+
+def _cells_stand_out(plan: SubspacePlan, counts: Counts, mu: float) -> bool:
     """Whether the cells of marginals stand above their noise."""
-    noise = marginal_cells(plan).sensitivity(plan.adjacency) / plan.mu.marginals
+    noise = marginal_cells(plan).sensitivity(plan.adjacency) / mu
     unseen = noise == 0  # by a label: the question would be free of noise, which the curator does not know
     return not unseen and counts.total > Directions.above_noise * CELLS * noise
 
