@@ -64,10 +64,10 @@ class AlignedShares:
 
 _SHARES = Shares(0.04, 0.005, 0.0075, 0.22, 0.0075, 0.32, 0.10, 0.0075, 0.06, 0.2325)
 # Aligned pictures are drawn from and tell classes; for single pixels, and parts of pictures, the half is enough.
-_BESIDE_ALIGNED = Shares(0.03, 0.005, 0.004, 0.06, 0.004, 0.09, 0.08, 0.003, 0.014, 0.05)
+_BESIDE_ALIGNED = Shares(0.04, 0.005, 0.004, 0.06, 0.004, 0.08, 0.08, 0.003, 0.014, 0.05)
 _ALIGNED = AlignedShares(0.01, 0.005, 0.16, 0.005, 0.20, 0.005, 0.03, 0.195, 0.003, 0.02, 0.003, 0.024)
-# Pictures as pixels: the first two are asked before it is known whether pictures will be aligned.
-_ALONE = replace(_SHARES, pilot=_BESIDE_ALIGNED.pilot, scatter=_SHARES.scatter + 0.01)
+# Pictures as pixels are asked what any table is; pilot and bounds must be alike in both ways, since they decide.
+_ALONE = _SHARES
 
 
 @dataclass(frozen=True)
