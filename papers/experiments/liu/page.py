@@ -1,7 +1,9 @@
 """The page of all figures, each with two sentences: what it shows, and where it differs from the paper."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
@@ -34,14 +36,28 @@ A trial is a table (a fresh one; for Iris and the houses always the same) and on
 has **means over trials with 95 % intervals**: the paper averages 1,000 trials, and so do figures 1 to 4 (Iris and the
 houses 200, images 50). The right panel has medians and quartiles, because means are made by a few tables with a tiny
 class. Sentences say the mean, and the median in brackets. Proven releases take a second or more and have fewer trials,
-which the files name. The intervals are by resampling, and too narrow where tables that make the mean are rarer than
-one in all trials. The paper's axes are not in its text, so the ranges are ours.
+which stand below each figure: means of a handful say little. The intervals are by resampling, and too narrow where
+tables that make the mean are rarer than one in all trials. The paper's axes are not in its text, so the ranges are ours.
 
 **The floor** of the proposed mechanism is one number on all pages: (8), the expectation over the noise, at epsilon 8 on
 200 synthetic tables, their median (figure 1).
 
 How the semidefinite program (23) is solved, and how fast: [design.md](design.md).
 """
+
+
+PARTS = {"published": "as published", "whole": "proven, whole record", "label": "proven, label alone"}
+
+
+def trials(kept: Any) -> str:
+    """How many there are of each kind, the fewest over the cells; nothing of figures that are not made of cells."""
+    cells = [cell for cell in kept if isinstance(cell, dict) and "data sets" in cell]
+    fewest = {
+        words: min((cell["data sets"] for cell in cells if cell["part"] == part), default=0)
+        for part, words in PARTS.items()
+    }
+    said = ", ".join(f"{words} {count:,}" for words, count in fewest.items() if count)
+    return f" Trials: {said}." if said else ""
 
 
 def is_picture(shown: str) -> bool:
@@ -57,6 +73,7 @@ def page(figures: Iterable[Figure], folder: Path) -> str:
         shown = figure.run(Request(folder, parts=()))[1]
         body = f"![{figure.title}]({figure.name}.svg)" if is_picture(shown) else shown
         first, second = figure.sentences(folder)
+        second += trials(json.loads((folder / f"{figure.name}.json").read_text()))
         parts.append(
             f"## {heading(figure.name)}. {figure.title}\n\n{body}\n\n{first} {second} ([numbers]({figure.name}.json))\n"
         )

@@ -94,11 +94,11 @@ def measured(name: str, seed: int, quick: bool) -> dict[str, dict[str, float]]:
         curator = Curator(source, Adjacency.REPLACE, PrivacyFilter(budget.units), SeededNoise(seed))
         counted, one_way, pairs = measure_counts(curator, plan)
         if method == "random":
-            along = measure_directions(curator, counted, one_way)
+            along = measure_directions(curator, counted, one_way, plan.mu_directions)
         else:
             half = plan.mu_directions / math.sqrt(2)
             with stored_constants({Tuning.group: {"directions": Tuning.directions // 2}}):
-                first = measure_directions(curator, replace(counted, mu_directions=half), one_way)
+                first = measure_directions(curator, counted, one_way, half)
                 data = TrainingData(counted, one_way, evidence_of(one_way, pairs, first), pairs)
                 places = residual_places(data, fitted_theta(data, epochs, seed), Tuning.directions)
                 second = measure_along(curator, counted, one_way, places, half, public_rng(STREAM))
