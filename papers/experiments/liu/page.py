@@ -37,7 +37,8 @@ has **means over trials with 95 % intervals**: the paper averages 1,000 trials, 
 houses 200, images 50). The right panel has medians and quartiles, because means are made by a few tables with a tiny
 class. Sentences say the mean, and the median in brackets. Proven releases take a second or more and have fewer trials,
 which stand below each figure: means of a handful say little. The intervals are by resampling, and too narrow where
-tables that make the mean are rarer than one in all trials. The paper's axes are not in its text, so the ranges are ours.
+tables that make the mean are rarer than one in all trials. The paper's axes are not in its text, so these ranges are
+ours.
 
 **The floor** of the proposed mechanism is one number on all pages: (8), the expectation over the noise, at epsilon 8 on
 200 synthetic tables, their median (figure 1).

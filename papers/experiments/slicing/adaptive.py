@@ -16,7 +16,6 @@ import json
 import math
 import statistics
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
