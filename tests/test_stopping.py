@@ -14,7 +14,7 @@ import pytest
 import sfumato
 from sfumato.artefact.release import Release
 from sfumato.errors import LedgerError
-from sfumato.fitting.mechanisms.tables import release as tables
+from sfumato.fitting.mechanisms.tables import fit
 from sfumato.sklearn import PrivateGaussianMixture
 from sfumato.trusted import session
 from sfumato.trusted.curator import Curator
@@ -27,7 +27,7 @@ SPENT = "counts epsilon 1 at delta 1e-06 of dataset mixed as spent"
 LATE = {
     "reading": (batches, "sum_of"),
     "measuring": (Curator, "measure"),
-    "fitting": (tables, "average_fits"),
+    "fitting": (fit, "average_fits"),
     "closing the books": (Ledger, "commit"),
     "writing": (Release, "write"),
 }

@@ -8,7 +8,7 @@ import pytest
 from sfumato.artefact.verify import verify
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.curator import Curator
-from sfumato.trusted.feature_maps import ByRule, FourierFeatures, Hampel, RadialWeight, Whitening
+from sfumato.trusted.feature_maps import ByRule, FourierFeatures, Hampel, Leaves, RadialWeight, Whitening
 from sfumato.trusted.feature_maps.bounded_map import BoundedMap
 from sfumato.trusted.statistics import ClassSums
 from tests.auditing.mixtures import PUBLIC_FEATURES, clouds, released, table, unlabelled
@@ -60,7 +60,7 @@ class Peeping(Curator):
         return dataclasses.replace(statistic, maps=tuple(maps))
 
     def peek(self, one: BoundedMap, label: str) -> BoundedMap:
-        return dataclasses.replace(one, whitening=raw_whitening(label))
+        return one if isinstance(one, Leaves) else dataclasses.replace(one, whitening=raw_whitening(label))
 
 
 @pytest.mark.parametrize("first", [2, 4, 6])
@@ -107,12 +107,20 @@ class Told(Peeping):
 
     def turned(self, statistic):
         leaves = statistic.maps[0]
+        if not isinstance(leaves, Leaves):
+            return statistic
         thresholds = np.rint(leaves.directions @ raw_whitening("yes").centre.astype(np.float64))
         return dataclasses.replace(statistic, maps=(dataclasses.replace(leaves, thresholds=thresholds),) * 2)
 
 
 def test_leaves_cut_by_the_labels_are_found(monkeypatch):
     monkeypatch.setattr("sfumato.trusted.session.Curator", Told)
+    assert failed(released(1.0, Adjacency.LABEL, FEW, PUBLIC_FEATURES), FEW) == FOUND
+
+
+def test_scores_through_a_whitening_of_the_labels_are_found(monkeypatch):
+    monkeypatch.setattr(Peeping, "first", 1)
+    monkeypatch.setattr("sfumato.trusted.session.Curator", Peeping)
     assert failed(released(1.0, Adjacency.LABEL, FEW, PUBLIC_FEATURES), FEW) == FOUND
 
 
