@@ -140,6 +140,13 @@ def test_both_ways_begin_alike_and_neither_costs_more_than_the_budget(epsilon):
         assert budget.units - 100 < cost <= budget.units
 
 
+def test_pictures_that_are_not_aligned_are_asked_what_plain_pixels_are():
+    pictures, pixels = (
+        plan_subspace(schema(image), Budget(1.0, 1e-5), Adjacency.ADD_REMOVE) for image in (True, False)
+    )
+    assert vars(pictures.alone) == pytest.approx(vars(pixels.mu), rel=1e-6)
+
+
 def test_a_plan_of_an_earlier_version_aligns_all(release):
     """It knows of no choice, and what it asked is asked again."""
     plan = plan_subspace(schema(), Budget(2.0, 1e-5), Adjacency.ADD_REMOVE)

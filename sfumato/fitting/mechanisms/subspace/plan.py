@@ -63,11 +63,10 @@ class AlignedShares:
 
 
 _SHARES = Shares(0.04, 0.005, 0.0075, 0.22, 0.0075, 0.32, 0.10, 0.0075, 0.06, 0.2325)
-# Aligned pictures are drawn from and tell classes; for single pixels, and parts of pictures, the half is enough.
+# Aligned pictures are drawn from and tell classes; for single pixels, and parts of pictures, the half is enough. Pilot
+# and bounds, which decide whether pictures are aligned, get what they get of any table.
 _BESIDE_ALIGNED = Shares(0.04, 0.005, 0.004, 0.06, 0.004, 0.08, 0.08, 0.003, 0.014, 0.05)
 _ALIGNED = AlignedShares(0.01, 0.005, 0.16, 0.005, 0.20, 0.005, 0.03, 0.195, 0.003, 0.02, 0.003, 0.024)
-# Pictures as pixels are asked what any table is; pilot and bounds must be alike in both ways, since they decide.
-_ALONE = _SHARES
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ def plan_subspace(schema: Schema, budget: Budget, adjacency: Adjacency) -> Subsp
     if picture_of(places.columns) is None:
         return SubspacePlan(places, parting, schema.target, adjacency, Shares(*_split(budget, _SHARES)), None)
     mus, first = _split(budget, _BESIDE_ALIGNED, _ALIGNED), len(vars(_BESIDE_ALIGNED))
-    beside, alone = Shares(*mus[:first]), Shares(*_split(budget, _ALONE))
+    beside, alone = Shares(*mus[:first]), Shares(*_split(budget, _SHARES))  # alone it is a table like any other
     same = {name: min(getattr(alone, name), getattr(beside, name)) for name in _BEFORE_CHOICE}  # but for rounding
     return SubspacePlan(
         places,
