@@ -12,7 +12,7 @@ all steps but the last. Ours, and all in its favour: means and covariances take 
 covariances of differences of half as many pairs; one record more or less changes sums, whose sensitivity is half that
 of means; the noise on a matrix is that on a vector of its norm; what the bounds of the columns say is never forgotten;
 the excess of the noise is what it typically is, and not at worst. The number of steps, the share of the early ones and
-the least eigenvalue were chosen on tables that are not reported (seeds 900 to 903).
+the least eigenvalue were chosen on tables that are not reported (seeds 900 to 902).
 """
 
 import math

@@ -4,8 +4,8 @@ The correlations R_k of a class have a normal prior around the mean of the other
 
     svec log(C^-1/2 R_k C^-1/2) ~ N(0, tau^2 I),    log C = the mean of log R_j over j != k, weighed by precision,
 
-whose tau is fitted to what was released by expectation and maximisation: small where classes are alike, and without
-effect where they are not.
+whose tau is fitted to what was released by MacKay's rule (1992): the squares of what lies apart, over how many
+coordinates the answers, and not the priors, determine. Where tau is not small there is no such prior.
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ class Tuning(TuningConstants, group="mixture.pooling"):
 
     least_tau = 0.05
     alike = 0.6  # largest tau of classes that have something in common
-    deviations = 2.0  # of its own error that tau is raised by: too much in common is worse than too little
-    least_told = 0.01
+    deviations = 2.0  # of its own error that the variance is raised by: too much in common is worse than too little
+    least_determined = 0.01  # share of a class's coordinates
     least_value = 1e-6  # of the eigenvalues of correlations
 
 
@@ -61,19 +61,23 @@ def shared_shapes(classes: Sequence[_Shaped], before: float | None) -> list[Shar
     off = np.flatnonzero(~diagonal_of(d)) + 1 + d
     doubt = np.array([np.trace(one.laplace[np.ix_(off, off)]) / len(off) for one in classes])
     correlations = np.array([_correlation(one.cov) for one in classes])
-    logs = _log(correlations)
     weights = 1 / (doubt + (before or 0.0) ** 2)
-    rest = weights.sum() - weights
-    centres = (np.einsum("k,kab->ab", weights, logs) - weights[:, None, None] * logs) / rest[:, None, None]
-    whitenings = _exp(-0.5 * centres)
+    whitenings = _exp(-0.5 * _means_of_others(_log(correlations), weights))
     apart = svec(_log(np.matmul(np.matmul(whitenings, correlations), whitenings)))
-    prior = (d + 1) / 2 + (0.0 if before is None else before**-2)
-    told = np.clip(1 - doubt * prior, Tuning.least_told, 1)
+    precision = (d + 1) / 2 + (0.0 if before is None else before**-2)  # of the priors: of correlations, and this one
+    determined = np.clip(1 - doubt * precision, Tuning.least_determined, 1)
     squares = np.einsum("kc,kc->k", apart, apart) / len(off)
-    variance = float(weights @ squares / (weights @ told))
-    variance *= 1 + Tuning.deviations * np.sqrt(2 / (len(off) * told.sum()))
+    variance = float(weights @ squares / (weights @ determined))
+    variance *= 1 + Tuning.deviations * np.sqrt(2 / (len(off) * determined.sum()))
     tau = max(float(np.sqrt(variance)), Tuning.least_tau)
     return [SharedShape(one, tau) for one in whitenings] if tau < Tuning.alike else None
+
+
+def _means_of_others(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """For each class the weighted mean of all others."""
+    weighed = weights[:, None, None] * values
+    means: FloatArray = (weighed.sum(axis=0) - weighed) / (weights.sum() - weights)[:, None, None]
+    return means
 
 
 def _correlation(cov: FloatArray) -> FloatArray:
