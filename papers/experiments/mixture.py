@@ -8,6 +8,7 @@
     coverage    how often the intervals hold what they should
     profiles    load profiles that nobody labelled: held-out likelihood by epsilon
     auto        numbers alone: `tables` against `mixture` by columns and rows
+    adjacencies digits and load profiles: whole records hidden, or labels alone
     failures    tiny classes, constant and correlated columns, wide bounds, many columns
 
 KL is KL(released || fit of the same records without privacy), in nats: medians and quartiles over data sets. Every
@@ -23,6 +24,7 @@ from typing import NamedTuple
 
 from experiments import (
     mixture_accuracy,
+    mixture_adjacencies,
     mixture_coverage,
     mixture_failures,
     mixture_held_out,
@@ -50,6 +52,7 @@ PARTS = {
     "coverage": Part(mixture_coverage.cells, mixture_coverage.show),
     "profiles": Part(mixture_profiles.cells, mixture_profiles.show),
     "auto": Part(mixture_or_tables.cells, mixture_or_tables.show),
+    "adjacencies": Part(mixture_adjacencies.cells, mixture_adjacencies.show),
     "failures": Part(mixture_failures.cells, mixture_failures.show),
 }
 
