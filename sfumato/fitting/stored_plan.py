@@ -34,6 +34,11 @@ class StoredPlan:
         settings = shorten(str(dict(self.settings)), 120)
         return f"<StoredPlan: settings {settings}, {len(self.constants)} sets of constants>"
 
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What was chosen of the mechanism, by name: every setting that was asked for, and parts that were not, too."""
+        return {**self.plan.get("parts", {}), **self.settings}
+
     def to_dict(self) -> dict[str, Any]:
         """Plain content."""
         content = {"plan": self.plan, "settings": self.settings, "constants": self.constants}

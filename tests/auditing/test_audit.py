@@ -61,6 +61,19 @@ def test_the_library_passes_and_the_faults_are_caught(result):
     assert sharp["noise of the curator, all questions"] > 0.85
 
 
+def test_what_is_chosen_is_attacked(monkeypatch):
+    monkeypatch.setattr(audit_module, "QUICK", Effort(10, 1, 8_000, 0, 0.0, 10))
+    parts = {"anonymize": "kernel", "adapt": "leaves", "share": 0.4}
+    result = sfumato.audit(TINY, epsilon=1.0, mechanism="3a", quick=True, seed=1, faults=[IN_CI[1]], **parts)
+    assert result.passes, result.verdict
+    assert {trial.fault.name for trial in result.caught} == {IN_CI[1]}
+    assert result.settings == {**parts, "approximate": "mixture"}
+    for shown in (audit_page(result), result.mechanism_words):
+        assert "3a (anonymize kernel, approximate mixture, adapt leaves, share 0.4)" in shown
+    questions = Setting(TINY, 1.0, 1e-6, Adjacency.ADD_REMOVE, "3a", parts).reference.measurements
+    assert {"Embedding", "LeafCounts"} <= {type(item.statistic).__name__ for item in questions}
+
+
 def test_exact_sums_show_in_what_is_published():
     """With less confidence, so that a few releases do."""
     setting, rng = Setting(TINY, 0.5, 1e-6, Adjacency.ADD_REMOVE, "tables"), np.random.default_rng(0)
@@ -93,7 +106,7 @@ def finding(bound: float, claim: float = 0.5, **more) -> Finding:
 
 def made_up(findings, trials=()) -> AuditResult:
     return AuditResult(
-        "t", "tables", Adjacency.REPLACE, 1.0, 1e-6, 0.5, True, True, 1.0, tuple(findings), tuple(trials)
+        "t", "tables", {}, Adjacency.REPLACE, 1.0, 1e-6, 0.5, True, True, 1.0, tuple(findings), tuple(trials)
     )
 
 
@@ -192,6 +205,8 @@ LONG = {
     "constraints": (every_case()["tables, constraints"].schema, {}),
     "mixture": (every_case()["mixture"].schema, {"mechanism": "mixture"}),
     "subspace": (every_case()["subspace"].schema, {"mechanism": "subspace"}),
+    "3a": (TINY, {"mechanism": "3a", "anonymize": "kernel", "adapt": "leaves", "share": 0.4}),
+    "3a, replace": (TINY, {"mechanism": "3a", "anonymize": "slices", "adjacency": "replace"}),
 }
 
 
