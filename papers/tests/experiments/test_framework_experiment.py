@@ -41,6 +41,15 @@ def test_a_quick_run_trains_no_network():
     quick = framework.cells(["acs income"], quick=True)
     assert all("generator" not in cell.case and len(cell.seeds) == 1 for cell in quick)
     assert len(framework.cells(["adult"], quick=False)) == len(framework.PARTS) + 2 * len(framework.SHARES)
+    plain = framework.cells(["length of stay"], quick=False)
+    assert not any("generator" in cell.case or "share" in cell.case for cell in plain)
+    assert all(len(cell.seeds) == 3 for cell in plain)
+
+
+def test_every_cell_of_the_page_is_kept():
+    kept = Results(framework.RESULTS)
+    for cell in framework.cells([*framework.CHOOSING, *framework.REPORTING], quick=False):
+        assert kept.find(cell.part, cell.case)["seeds"] == list(cell.seeds)
 
 
 def test_what_is_kept_is_printed(tmp_path):
