@@ -13,6 +13,7 @@ from sfumato.fitting.mechanisms.mechanism import find_mechanism, restore_plan
 from sfumato.fitting.mechanisms.mixture import design, rounds
 from sfumato.fitting.mechanisms.mixture import plan as mixture_plan
 from sfumato.fitting.mechanisms.tables import approximation, plan
+from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.fitting.tuning import TuningConstants, current_constants, read_constants, stored_constants
 from tests.mechanisms.every import every_case
 
@@ -91,6 +92,13 @@ def test_content_that_is_no_plan_is_refused(content, bundles):
     stored = dataclasses.replace(release.plan, plan=content)
     with pytest.raises(BundleError, match="plan does not fit the schema"):
         restore_plan(stored, "tables", release.schema, release.statement.adjacency)
+
+
+@pytest.mark.parametrize("parts", [-0.5, ["kernel"], {"adapt": 3}, None])
+def test_parts_that_are_no_names_are_refused_when_a_bundle_is_read(parts):
+    """Nothing else reads them before a page shows them."""
+    with pytest.raises(ValueError, match="parts of the plan"):
+        StoredPlan.from_dict({"plan": {"parts": parts}, "settings": {}, "constants": {}})
 
 
 class Tuning(TuningConstants, group="tests"):

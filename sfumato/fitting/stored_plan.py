@@ -55,4 +55,7 @@ class StoredPlan:
             raise ValueError("the constants of the plan are not names and numbers")
         if not all(isinstance(value, str | int | float | None) for value in content["settings"].values()):
             raise ValueError("the settings of the plan are not plain values")
+        parts = content["plan"].get("parts", {})
+        if not isinstance(parts, dict) or not all(isinstance(choice, str) for choice in parts.values()):
+            raise ValueError("the parts of the plan are not names")
         return cls(**content)
