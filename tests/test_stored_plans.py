@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import sfumato
@@ -15,7 +17,7 @@ from sfumato.fitting.mechanisms.mixture import plan as mixture_plan
 from sfumato.fitting.mechanisms.tables import approximation, plan
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.fitting.tuning import TuningConstants, current_constants, read_constants, stored_constants
-from tests.mechanisms.every import every_case
+from tests.mechanisms.every import Case, every_case, short_training
 
 SAME_PLAN = "this version would plan the same"
 
@@ -84,6 +86,20 @@ def test_every_plan_comes_back_from_its_content(name):
     statement = release.statement
     plan, _ = restore_plan(release.plan, statement.mechanism, release.measured, statement.adjacency)
     assert plan.to_dict() == release.plan.plan
+
+
+@pytest.mark.parametrize("settings", [{"mechanism": "slices"}, {"mechanism": "3a", "adapt": "leaves"}])
+def test_columns_with_as_many_values_are_fitted_anew_to_the_same(settings):
+    """A grid that they share is written once by whoever made the release, and by whoever verifies it."""
+    rng, listed = np.random.default_rng(0), "type: category, values"
+    rows = pa.table({"a": rng.choice(list("pqr"), 300), "b": rng.choice(list("stu"), 300), "y": rng.random(300) < 0.4})
+    schema = sfumato.Schema.from_yaml(
+        f"{{sfumato: 1, name: t, target: y, columns: [{{name: a, {listed}: [p, q, r]}}, "
+        f"{{name: b, {listed}: [s, t, u]}}, {{name: y, type: boolean}}]}}"
+    )
+    release = Case(schema, rows, settings).release()
+    with short_training():
+        assert outcomes(release)["model follows from the measurements"] == Outcome.HOLDS
 
 
 @pytest.mark.parametrize("content", [{}, {"grids": []}, {"grids": 3, "grid_of": 4}, {"mu_one_way": "x"}])

@@ -10,7 +10,7 @@ from sfumato._version import __version__
 from sfumato.archive.members import FORMAT_VERSION
 from sfumato.artefact.families.release import FamilyRelease
 from sfumato.artefact.release import Release
-from sfumato.fitting.mechanisms.choice import describe_mechanism
+from sfumato.fitting.stored_plan import describe_mechanism
 
 _MECHANISMS = {
     "tables": "Noisy counts of single columns, pairs and some triples of columns; a mixture of products is fitted to "

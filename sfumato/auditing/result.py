@@ -10,7 +10,7 @@ from markupsafe import Markup
 from sfumato.auditing.chart import audit_chart
 from sfumato.auditing.faults import Fault
 from sfumato.auditing.findings import Finding, NotRun
-from sfumato.fitting.mechanisms.choice import describe_mechanism
+from sfumato.fitting.stored_plan import describe_mechanism
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.schema.display import BOX
 

@@ -16,6 +16,12 @@ def check_design(stored: int, current: int) -> None:
         )
 
 
+def describe_mechanism(name: str, choices: Mapping[str, Any]) -> str:
+    """A mechanism with what was chosen of it: "3a (anonymize kernel, approximate mixture, adapt leaves, share 0.2)"."""
+    words = ", ".join(f"{setting} {choice}" for setting, choice in choices.items())
+    return f"{name} ({words})" if words else name
+
+
 @dataclass(frozen=True)
 class StoredPlan:
     """What was to be measured and what each question could spend.

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from sfumato.artefact.verdict import Quality
 from sfumato.errors import SfumatoError
-from sfumato.fitting.mechanisms.choice import describe_mechanism
 from sfumato.fitting.mechanisms.mechanism import find_mechanism
+from sfumato.fitting.stored_plan import describe_mechanism
 from sfumato.planning.request import TYPICAL_LIST, Request
 from sfumato.planning.simulation import Simulation
 

@@ -11,7 +11,8 @@ from sfumato.artefact.risk import Risk
 from sfumato.artefact.verdict import Quality, Verdict, judge
 from sfumato.artefact.warnings import warn_of
 from sfumato.errors import RequestError
-from sfumato.fitting.mechanisms.choice import Settings, describe_mechanism, refuse_for_family
+from sfumato.fitting.mechanisms.choice import Settings, refuse_for_family
+from sfumato.fitting.stored_plan import describe_mechanism
 from sfumato.planning.columns import ColumnNoise, list_columns
 from sfumato.planning.curve import EPSILONS, Point, draw_curve, forecast
 from sfumato.planning.families import PlannedFamily, plan_of_family

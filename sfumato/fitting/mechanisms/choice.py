@@ -36,12 +36,6 @@ def refuse_for_family(mechanism: str, settings: Mapping[str, Any]) -> None:
         raise RequestError("a family of tables has a mechanism of its own; leave out mechanism and its settings")
 
 
-def describe_mechanism(name: str, choices: Mapping[str, Any]) -> str:
-    """A mechanism with what was chosen of it: "3a (anonymize kernel, approximate mixture, adapt leaves, share 0.2)"."""
-    words = ", ".join(f"{setting} {choice}" for setting, choice in choices.items())
-    return f"{name} ({words})" if words else name
-
-
 def choose_mechanism(name: str, measured: Schema) -> str:
     """The mechanism that is asked for; "auto" looks at the columns that would be measured.
 
