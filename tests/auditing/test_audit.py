@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import sfumato
 from sfumato import demo
 from sfumato.auditing import audit as audit_module
-from sfumato.auditing import faults
+from sfumato.auditing import canaries, faults
 from sfumato.auditing.audit import ATTACKS, FAMILY_FAULTS, Effort, audit
 from sfumato.auditing.canaries import attack_canaries
 from sfumato.auditing.door import attack_noise
@@ -88,6 +88,16 @@ def test_a_claim_that_cannot_be_disproved_is_not_attacked():
     setting, rng = Setting(TINY, 500.0, 1e-6, Adjacency.ADD_REMOVE, "tables"), np.random.default_rng(0)
     assert isinstance(attack_noise(setting, 10, 1_000, 0.999, rng), NotRun)
     assert isinstance(attack_canaries(setting, 10, 0.999, rng), NotRun)
+
+
+@pytest.mark.parametrize(("apart", "run"), [(1.0, True), (0.5, False)])
+def test_a_release_that_tells_few_canaries_apart_is_no_evidence(apart, run, monkeypatch):
+    """Another release than the first may ask of fewer cells; guesses about what it does not tell are luck."""
+    monkeypatch.setattr(canaries, "_guess", lambda *args: (args[-1], int(apart * len(args[-1]))))
+    setting = Setting(sfumato.Schema.from_yaml(MIXED), 1.0, 1e-6, Adjacency.ADD_REMOVE, "tables")
+    found = attack_canaries(setting, 60, 0.999, np.random.default_rng(0))
+    assert isinstance(found, list) == run
+    assert run or "records apart" in found.reason
 
 
 def test_a_result_is_short_in_words_and_whole_in_json(result):
