@@ -303,6 +303,6 @@ def plan(
         expected,
         draw_curve(request, EPSILONS),
         warn_of(request.budget.epsilon, delta, request.rows, quality.smallest_group),
-        (*([note_of_choice(quality)] if targets.of_quality else []), *notes_of(request, simulated)),
+        (*([note_of_choice(request, quality)] if targets.of_quality else []), *notes_of(request, simulated)),
         simulated,
     )

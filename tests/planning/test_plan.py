@@ -25,6 +25,9 @@ def plan(schema, **more):
     return sfumato.plan(schema, **{"rows": 20_000, "epsilon": 1.0, **more})
 
 
+KNOWN = {"tables": {}, "no formula": {"mechanism": "3a", "adapt": "none"}}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_planned_questions_are_those_that_a_release_asks(name):
     """As often, in the order and with the mu and, where their form is sure, with the noise."""
@@ -70,6 +73,14 @@ def test_where_no_formula_was_fitted_no_interval_is_promised(mechanism, settings
     assert all(f"{name} {choice}" in note for name, choice in settings.items())
     assert "was not tried" in planned.interval_words
     assert not any("four tables out of five" in words for words in planned.notes)
+
+
+def test_an_epsilon_that_was_chosen_without_a_formula_promises_no_reach():
+    chosen = {
+        name: plan(Schema.from_yaml(MIXED), epsilon=None, target_gap=0.03, **more) for name, more in KNOWN.items()
+    }
+    assert any("one time in ten" in words for words in chosen["tables"].notes)
+    assert not any("one time in ten" in words for words in chosen["no formula"].notes)
 
 
 def test_a_share_is_what_adapt_spends_at_every_epsilon():
