@@ -41,11 +41,9 @@ def _suits_mixture(request: Request) -> bool:
 def note_of_choice(request: Request, quality: Quality) -> str:
     """What an epsilon that was chosen by a target of quality does not promise."""
     gap = quality.intervals.get("prediction_gap")
-    reach = (
-        ""
-        if gap is None or not _is_fitted(request)
-        else f" A predictor may lose up to {gap[1]:.2g} at it, one time in ten more."
-    )
+    reach = ""
+    if gap is not None and _is_fitted(request):
+        reach = f" A predictor may lose up to {gap[1]:.2g} at it, one time in ten more."
     return f"This epsilon was chosen so that the middle of the forecast reaches the target, not its interval.{reach}"
 
 
