@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
 from sfumato.artefact.families.quality import smallest_family_group
 from sfumato.artefact.families.release import FamilyRelease
@@ -12,13 +12,13 @@ from sfumato.artefact.questions import quality_of
 from sfumato.artefact.release import Release
 from sfumato.artefact.statement import PrivacyStatement, hash_contents
 from sfumato.artefact.warnings import warn_of
-from sfumato.errors import ReleaseWarning, RequestError
+from sfumato.errors import ReleaseWarning
 from sfumato.fitting.completion.plan import delta_of_lists, plan_completion
 from sfumato.fitting.completion.tuning import COMPLETION_TUNING
 from sfumato.fitting.families.plan import plan_family
 from sfumato.fitting.families.release import release_family
 from sfumato.fitting.families.tuning import FAMILY, FAMILY_TUNING
-from sfumato.fitting.mechanisms.choice import check_settings, choose_mechanism
+from sfumato.fitting.mechanisms.choice import Settings, check_settings, choose_mechanism, refuse_for_family
 from sfumato.fitting.mechanisms.mechanism import find_mechanism
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.fitting.tuning import current_constants
@@ -34,7 +34,7 @@ from sfumato.trusted.schema.file import read_schema
 from sfumato.trusted.session import Session, Terms, check_terms, open_session
 
 
-class Options(TypedDict, total=False):
+class Options(Settings, total=False):
     """What may be said of a release besides; see `release`."""
 
     delta: float
@@ -42,11 +42,6 @@ class Options(TypedDict, total=False):
     adjacency: Adjacency | str
     ledger: LedgerLike
     types: Literal["declared"] | None
-    components: int | None
-    anonymize: str | None
-    approximate: str | None
-    adapt: str | None
-    share: float | None
     seed: int | None
     purpose: str | None
     who: str | None
@@ -134,11 +129,9 @@ def release(
         5
     """
     schema = read_schema(schema)
-    parts = {"anonymize": anonymize, "approximate": approximate, "adapt": adapt, "share": share}
-    settings: Mapping[str, Any] = {"components": components, **parts}
+    settings = Settings(components=components, anonymize=anonymize, approximate=approximate, adapt=adapt, share=share)
     if isinstance(schema, FamilySchema):
-        if mechanism not in ("auto", FAMILY) or any(value is not None for value in settings.values()):
-            raise RequestError("a family of tables has a mechanism of its own; leave out mechanism and its settings")
+        refuse_for_family(mechanism, settings)
         purposed = check_purpose(who, purpose)
         terms = check_terms(schema, epsilon, delta, adjacency, types, ledger, seed, purpose=purposed)
         return _release_family(data, schema, terms, progress)
@@ -154,22 +147,22 @@ def release(
         delta_keys=delta_of_lists(schema, delta),
         purpose=check_purpose(who, purpose),
     )
-    settings = check_settings(chosen, settings)
+    checked = check_settings(chosen, settings)
     used = find_mechanism(chosen)
     completion = plan_completion(schema, terms.budget)
     for guess in completion.guesses:
         plan = used.build_plan(
-            layout_of(guess).measured, completion.rest, terms.adjacency, settings
+            layout_of(guess).measured, completion.rest, terms.adjacency, checked
         )  # what it refuses costs nothing yet
-    stored = StoredPlan(plan.to_dict(), settings, current_constants(used.tuning))
+    stored = StoredPlan(plan.to_dict(), checked, current_constants(used.tuning))
     _warn(warn_of(terms.budget.epsilon, terms.budget.delta))
     with open_session(data, terms, chosen) as session:
         if not schema.is_complete:
             asked, schema = schema, completion.ask(session.curator, progress)
             session.curator.adopt(schema)
-            plan = used.build_plan(layout_of(schema).measured, completion.rest, terms.adjacency, settings)
+            plan = used.build_plan(layout_of(schema).measured, completion.rest, terms.adjacency, checked)
             constants = current_constants((*used.tuning, *COMPLETION_TUNING))
-            stored = StoredPlan(plan.to_dict(), settings, constants, asked.to_dict())
+            stored = StoredPlan(plan.to_dict(), checked, constants, asked.to_dict())
         model = used.release(session.curator, plan, progress)
         measurements = session.curator.measurements
         assert isinstance(session.header, Header)  # noqa: S101 - a single table has one

@@ -406,7 +406,9 @@ def test_parts_go_from_release_to_verify_and_report(tmp_path):
     assert "the mean embedding in 256 random features by y" in flat(done.output)
     assert run("verify", tmp_path / "b.sfumato").exit_code == 0
     assert run("report", tmp_path / "b.sfumato", "--out", tmp_path / "r.html").exit_code == 0
-    assert "3a (anonymize kernel, approximate mixture, adapt leaves)" in flat((tmp_path / "r.html").read_text())
+    assert "3a (anonymize kernel, approximate mixture, adapt leaves, share 0.3)" in flat(
+        (tmp_path / "r.html").read_text()
+    )
 
 
 class TestMixtures:

@@ -13,7 +13,7 @@ from sfumato.errors import BundleError
 from tests.fuzzing.bundles import MEMORY
 from tests.mechanisms.every import every_case
 
-QUICK = ["tables"]
+QUICK = ["tables", "3a"]
 
 
 def fuzz(mechanism: str, seconds: int, seed: int, most: int) -> str:

@@ -181,6 +181,19 @@ def test_a_frame_is_fitted_sampled_predicted_and_scored(fitted):
     assert list(fitted.feature_names_in_) == ["age", "dose", "ward"]
 
 
+def test_the_parts_of_3a_are_parameters(tmp_path):
+    parts = {"anonymize": "kernel", "adapt": "leaves", "share": 0.3}
+    asked = clone(quick(mechanism="3a").set_params(**parts))
+    assert asked.get_params().items() >= parts.items()
+    released = asked.fit(visits()).release_
+    assert released.plan.settings == parts
+    assert released.plan.choices == {**parts, "approximate": "mixture"}
+    book = sfumato.Ledger(tmp_path / "ledger.sqlite")
+    with pytest.raises(RequestError, match="for mechanism 3a alone"):
+        quick(adapt="leaves", ledger=book).fit(visits())
+    assert not book.entries()
+
+
 def test_random_state_repeats_samples_and_never_the_noise(fitted):
     assert fitted.sample(20).equals(fitted.sample(20))
     other = clone(fitted).fit(visits())

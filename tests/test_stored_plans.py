@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import sfumato
@@ -13,8 +15,9 @@ from sfumato.fitting.mechanisms.mechanism import find_mechanism, restore_plan
 from sfumato.fitting.mechanisms.mixture import design, rounds
 from sfumato.fitting.mechanisms.mixture import plan as mixture_plan
 from sfumato.fitting.mechanisms.tables import approximation, plan
+from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.fitting.tuning import TuningConstants, current_constants, read_constants, stored_constants
-from tests.mechanisms.every import every_case
+from tests.mechanisms.every import Case, every_case, short_training
 
 SAME_PLAN = "this version would plan the same"
 
@@ -85,12 +88,33 @@ def test_every_plan_comes_back_from_its_content(name):
     assert plan.to_dict() == release.plan.plan
 
 
+@pytest.mark.parametrize("settings", [{"mechanism": "slices"}, {"mechanism": "3a", "adapt": "leaves"}])
+def test_columns_with_as_many_values_are_fitted_anew_to_the_same(settings):
+    """A grid that they share is written once by whoever made the release, and by whoever verifies it."""
+    rng, listed = np.random.default_rng(0), "type: category, values"
+    rows = pa.table({"a": rng.choice(list("pqr"), 300), "b": rng.choice(list("stu"), 300), "y": rng.random(300) < 0.4})
+    schema = sfumato.Schema.from_yaml(
+        f"{{sfumato: 1, name: t, target: y, columns: [{{name: a, {listed}: [p, q, r]}}, "
+        f"{{name: b, {listed}: [s, t, u]}}, {{name: y, type: boolean}}]}}"
+    )
+    release = Case(schema, rows, settings).release()
+    with short_training():
+        assert outcomes(release)["model follows from the measurements"] == Outcome.HOLDS
+
+
 @pytest.mark.parametrize("content", [{}, {"grids": []}, {"grids": 3, "grid_of": 4}, {"mu_one_way": "x"}])
 def test_content_that_is_no_plan_is_refused(content, bundles):
     release = sfumato.open(bundles / "tables.sfumato")
     stored = dataclasses.replace(release.plan, plan=content)
     with pytest.raises(BundleError, match="plan does not fit the schema"):
         restore_plan(stored, "tables", release.schema, release.statement.adjacency)
+
+
+@pytest.mark.parametrize("parts", [-0.5, ["kernel"], {"adapt": 3}, None])
+def test_parts_that_are_no_names_are_refused_when_a_bundle_is_read(parts):
+    """Nothing else reads them before a page shows them."""
+    with pytest.raises(ValueError, match="parts of the plan"):
+        StoredPlan.from_dict({"plan": {"parts": parts}, "settings": {}, "constants": {}})
 
 
 class Tuning(TuningConstants, group="tests"):

@@ -10,6 +10,7 @@ from sfumato._version import __version__
 from sfumato.archive.members import FORMAT_VERSION
 from sfumato.artefact.families.release import FamilyRelease
 from sfumato.artefact.release import Release
+from sfumato.fitting.stored_plan import describe_mechanism
 
 _MECHANISMS = {
     "tables": "Noisy counts of single columns, pairs and some triples of columns; a mixture of products is fitted to "
@@ -55,9 +56,8 @@ def making_of(release: Release | FamilyRelease) -> list[Fact]:
 def mechanism_of(release: Release | FamilyRelease) -> str:
     """What was measured, and what was fitted to it."""
     name = release.statement.mechanism
-    parts = release.plan.plan.get("parts")
-    chosen = f" ({', '.join(f'{part} {choice}' for part, choice in parts.items())})" if parts else ""
-    return f"{name}{chosen}: {_MECHANISMS.get(name, 'see the list of what was measured')}"
+    words = describe_mechanism(name, release.plan.choices)
+    return f"{words}: {_MECHANISMS.get(name, 'see the list of what was measured')}"
 
 
 def noise_of(release: Release | FamilyRelease) -> str:

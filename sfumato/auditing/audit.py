@@ -25,6 +25,7 @@ from sfumato.auditing.result import AuditResult, Trial
 from sfumato.auditing.setting import Setting
 from sfumato.auditing.table_setting import TableSetting
 from sfumato.errors import BudgetError, RequestError, SfumatoError
+from sfumato.fitting.mechanisms.choice import Settings
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import DEFAULT_DELTA
 from sfumato.trusted.schema import FamilySchema, Schema
@@ -142,6 +143,11 @@ def audit(
     delta: float = DEFAULT_DELTA,
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
     mechanism: str = "auto",
+    components: int | None = None,
+    anonymize: str | None = None,
+    approximate: str | None = None,
+    adapt: str | None = None,
+    share: float | None = None,
     quick: bool = False,
     faults: Sequence[str] | None = None,
     seed: int | None = None,
@@ -152,6 +158,7 @@ def audit(
     Arguments
         schema      the public knowledge of a table or a family, or the path of its YAML file; no data is needed
         epsilon, delta, adjacency, mechanism   as in `sfumato.release`
+        components, anonymize, approximate, adapt, share   as in `sfumato.release`: what is chosen is attacked
         quick       fewer records, answers and releases: two minutes on two cores (a family three), instead of ten
         faults      the names of the faults to inject, by default all that there are for such a schema
         seed        of the invented tables and coins, for tests; the noise is fresh in any case
@@ -172,15 +179,17 @@ def audit(
         raise RequestError(f"adjacency is {adjacency!r}; use one of {', '.join(Adjacency)}")
     known = schema if isinstance(schema, Schema | FamilySchema) else read_schema(schema)
     kind = FamilySetting if isinstance(known, FamilySchema) else TableSetting
-    setting: Setting[Any] = kind(known, epsilon, delta, Adjacency(adjacency), mechanism)  # type: ignore[arg-type]
+    settings = Settings(components=components, anonymize=anonymize, approximate=approximate, adapt=adapt, share=share)
+    setting: Setting[Any] = kind(known, epsilon, delta, Adjacency(adjacency), mechanism, settings)  # type: ignore[arg-type]
     wanted, started = _known_faults(setting, faults), time.perf_counter()
     rng, effort = np.random.default_rng(seed), QUICK if quick else WHOLE
     progress("one release of an invented table")
-    used = setting.reference.statement.mechanism  # before any fault, and what it refuses is refused here
+    reference = setting.reference  # before any fault, and what it refuses is refused here
     findings, trials = _run(setting, effort, rng, wanted, progress)
     return AuditResult(
         dataset=known.name,
-        mechanism=used,
+        mechanism=reference.statement.mechanism,
+        settings=reference.plan.choices,
         adjacency=setting.adjacency,
         epsilon=setting.terms.budget.epsilon,
         delta=setting.terms.budget.delta,

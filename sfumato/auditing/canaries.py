@@ -30,7 +30,10 @@ def attack_canaries(
         return NotRun(CANARIES, reason)
     on, off = [on[place] for place in chosen], [off[place] for place in chosen]
     coins = rng.integers(0, 2, len(chosen))
-    guesses = _guess(setting, setting.crowd, on, off, coins)
+    guesses, apart = _guess(setting, setting.crowd, on, off, coins)
+    if mu_from_guesses(apart, len(coins), len(coins), confidence) < _ROOM * setting.claim:
+        reason = f"its questions tell {apart} of {len(coins)} records apart, too few to disprove mu {setting.claim:.3g}"
+        return NotRun(CANARIES, reason)
     right = int((guesses == coins).sum())
     bound = mu_from_guesses(right, len(chosen), len(chosen), confidence)
     detail = f"{right} of {len(chosen)} coins guessed from one release"
@@ -87,8 +90,12 @@ def independent(inner: FloatArray) -> IntArray:
 
 def _guess(
     setting: Setting[Rows], base: Rows, on: Sequence[Rows], off: Sequence[Rows | None], coins: IntArray
-) -> IntArray:
-    """The coins, by least squares: the attacker knows the table, the canaries and every answer."""
+) -> tuple[IntArray, int]:
+    """The coins, by least squares, and how many of them the answers tell apart.
+
+    The attacker knows the table, the canaries and every answer. What is asked follows from answers, so that another
+    release than that of `attack_canaries` may look at less.
+    """
     table = _insert(setting, base, on, off, coins)
     none = _insert(setting, base, on, off, np.zeros_like(coins))
     inner, seen = np.zeros((len(coins), len(coins))), np.zeros(len(coins))
@@ -100,7 +107,7 @@ def _guess(
         inner += moves @ moves.T
         seen += moves @ ((item.values - known) * weights_of(item.statistic) / item.sigma)
     found = np.linalg.lstsq(inner, seen, rcond=1e-9)[0]
-    return np.asarray(found > 0.5, dtype=np.int64)
+    return np.asarray(found > 0.5, dtype=np.int64), len(independent(inner))
 
 
 def _insert(

@@ -1,6 +1,7 @@
 """What an audit found, for a person, a notebook or a program."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from markupsafe import Markup
 from sfumato.auditing.chart import audit_chart
 from sfumato.auditing.faults import Fault
 from sfumato.auditing.findings import Finding, NotRun
+from sfumato.fitting.stored_plan import describe_mechanism
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.schema.display import BOX
 
@@ -35,6 +37,7 @@ class Trial:
 class AuditResult:
     """Lower bounds beside claims, and faults that were caught or not.
 
+    settings   what was chosen of the mechanism, by name
     claim      the mu that a release with this budget promises, for one record, or one person where `by_person`
     findings   of each attack on the library as it is
     trials     of the same attacks with a fault injected
@@ -42,6 +45,7 @@ class AuditResult:
 
     dataset: str
     mechanism: str
+    settings: Mapping[str, Any]
     adjacency: Adjacency
     epsilon: float
     delta: float
@@ -51,6 +55,11 @@ class AuditResult:
     seconds: float
     findings: tuple[Finding | NotRun, ...]
     trials: tuple[Trial, ...]
+
+    @property
+    def mechanism_words(self) -> str:
+        """The mechanism with what was chosen of it."""
+        return describe_mechanism(self.mechanism, self.settings)
 
     @property
     def made(self) -> tuple[Finding, ...]:
@@ -132,6 +141,7 @@ class AuditResult:
             "sfumato audit": 1,
             "dataset": self.dataset,
             "mechanism": self.mechanism,
+            "settings": dict(self.settings),
             "adjacency": str(self.adjacency),
             "epsilon": self.epsilon,
             "delta": self.delta,

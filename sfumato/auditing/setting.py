@@ -5,7 +5,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic
 
@@ -15,6 +15,7 @@ from sfumato import api
 from sfumato.auditing.candidates import Candidates, Pair, Rows
 from sfumato.errors import ReleaseWarning
 from sfumato.fitting.completion.plan import delta_of_lists
+from sfumato.fitting.mechanisms.choice import Settings
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.curator import Curator
@@ -39,13 +40,17 @@ class Question:
 
 @dataclass(frozen=True)
 class Setting(ABC, Generic[Rows]):
-    """One way to release private rows, and what it promises."""
+    """One way to release private rows, and what it promises.
+
+    settings   what is asked for of the mechanism, as `sfumato.release` takes it
+    """
 
     schema: Any
     epsilon: float
     delta: float
     adjacency: Adjacency
     mechanism: str
+    settings: Settings = field(default_factory=Settings)
 
     @cached_property
     def terms(self) -> Terms:
@@ -78,6 +83,7 @@ class Setting(ABC, Generic[Rows]):
                 epsilon=self.epsilon,
                 delta=self.delta,
                 mechanism=self.mechanism,
+                **self.settings,
                 adjacency=self.adjacency,
                 ledger=ledger,
                 types="declared",

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sfumato.cli.options import Adapt, Anonymize, Approximate, Components, Mechanism, Share
 from sfumato.cli.terminal import report_errors, say, working
 from sfumato.trusted.adjacency import Adjacency
 
@@ -31,7 +32,12 @@ def audit(
     epsilon: Annotated[float, typer.Option(help="the privacy budget epsilon of the release", show_default=False)],
     delta: Annotated[float, typer.Option(help="additive failure probability delta")] = 1e-6,
     adjacency: Annotated[Adjacency, typer.Option(help="what counts as one change")] = Adjacency.ADD_REMOVE,
-    mechanism: Annotated[str, typer.Option(help="auto, tables, mixture, subspace, slices or 3a")] = "auto",
+    mechanism: Mechanism = "auto",
+    components: Components = None,
+    anonymize: Anonymize = None,
+    approximate: Approximate = None,
+    adapt: Adapt = None,
+    share: Share = None,
     quick: Annotated[bool, typer.Option("--quick", help="in two minutes instead of ten")] = False,
     out: Annotated[Path | None, typer.Option(help="an HTML page to write")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of tables")] = False,
@@ -42,6 +48,8 @@ def audit(
     injected fault was caught; exit 2 otherwise.
 
     Example: `sfumato audit stays.yaml --epsilon 1 --quick --out audit.html`
+
+    Parts by name: `sfumato audit stays.yaml --epsilon 1 --mechanism 3a --anonymize kernel --adapt leaves --quick`
     """
     from sfumato.archive.whole_files import whole_file
     from sfumato.auditing.audit import audit as attack
@@ -56,6 +64,11 @@ def audit(
                 delta=delta,
                 adjacency=adjacency,
                 mechanism=mechanism,
+                components=components,
+                anonymize=anonymize,
+                approximate=approximate,
+                adapt=adapt,
+                share=share,
                 quick=quick,
                 progress=progress,
             )
@@ -73,8 +86,8 @@ def print_audit(result: "AuditResult") -> None:
     """Two tables and a verdict."""
     whose = "one person, all of their records" if result.by_person else "one record"
     say(
-        f"{result.dataset}: mechanism {result.mechanism}, {result.adjacency} adjacency. Epsilon {result.epsilon:g} at "
-        f"delta {result.delta:g} claims mu {result.claim:.4g} for {whose}.\n"
+        f"{result.dataset}: mechanism {result.mechanism_words}, {result.adjacency} adjacency. "
+        f"Epsilon {result.epsilon:g} at delta {result.delta:g} claims mu {result.claim:.4g} for {whose}.\n"
     )
     attacks = _table(
         "lower bounds on what the library gives away", "attack", "claimed mu", "lower bound", "epsilon", ""

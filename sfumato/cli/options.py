@@ -43,6 +43,18 @@ LedgerAddress = Annotated[
 Who = Annotated[str | None, typer.Option("--who", help="for the ledger: on whose account; by default the user's name")]
 Why = Annotated[str | None, typer.Option("--purpose", help="for the ledger: why, in one line; not from the rows")]
 
+Mechanism = Annotated[str, typer.Option("--mechanism", help="auto, tables, mixture, subspace, slices or 3a")]
+Components = Annotated[
+    int | None,
+    typer.Option(
+        "--components", help="most Gaussians of a mixture without a category as target; noisy counts say how many"
+    ),
+]
+Anonymize = Annotated[str | None, typer.Option("--anonymize", help="of 3a: tables, slices or kernel")]
+Approximate = Annotated[str | None, typer.Option("--approximate", help="of 3a: mixture or generator")]
+Adapt = Annotated[str | None, typer.Option("--adapt", help="of 3a: gradients, leaves, released or none")]
+Share = Annotated[float | None, typer.Option("--share", help="of 3a: part of the budget for adapt, above 0, below 1")]
+
 
 def open_data(data: str, schema: "Schema | FamilySchema", table: str | None, query: Path | None, engine: Engine) -> Any:
     """What the words of a command line name: a path, a database, or a frame of Spark; of a family all its tables."""

@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from sfumato.cli.options import Adapt, Anonymize, Approximate, Components, Mechanism, Share
 from sfumato.cli.terminal import report_errors, say, working
 from sfumato.trusted.adjacency import Adjacency
 
@@ -36,8 +37,13 @@ def plan(
     ],
     epsilon: Annotated[float | None, typer.Option(help="total privacy budget epsilon", show_default=False)] = None,
     delta: Annotated[float, typer.Option(help="additive failure probability delta")] = 1e-6,
-    mechanism: Annotated[str, typer.Option(help="auto, tables, mixture, subspace, slices or 3a")] = "auto",
+    mechanism: Mechanism = "auto",
     adjacency: Annotated[Adjacency, typer.Option(help="what counts as one change of the table")] = Adjacency.ADD_REMOVE,
+    components: Components = None,
+    anonymize: Anonymize = None,
+    approximate: Approximate = None,
+    adapt: Adapt = None,
+    share: Share = None,
     target_gap: Annotated[
         float | None, typer.Option(help="choose epsilon: what the predictor may lose, say 0.02", show_default=False)
     ] = None,
@@ -66,6 +72,8 @@ def plan(
 
     Which epsilon? `sfumato plan stays.yaml --rows 50000 --target-gap 0.02`; by risk: `--max-advantage 0.1`. By
     simulation: `sfumato plan stays.yaml --rows 50000 --epsilon 1 --like last_year.sfumato`
+
+    Parts by name: `sfumato plan stays.yaml --rows 50000 --epsilon 1 --mechanism 3a --anonymize kernel --adapt leaves`
     """
     from contextlib import nullcontext
 
@@ -84,6 +92,11 @@ def plan(
                 delta=delta,
                 mechanism=mechanism,
                 adjacency=adjacency,
+                components=components,
+                anonymize=anonymize,
+                approximate=approximate,
+                adapt=adapt,
+                share=share,
                 like=like,
                 repetitions=repetitions,
                 target_gap=target_gap,
@@ -158,7 +171,7 @@ def _print_risk(made: "Plan | PlannedFamily") -> None:
 
 def _print_errors(made: "Plan") -> None:
     quality = made.quality
-    table = Table(title="errors to be expected; four tables out of five lie in the interval", title_justify="left")
+    table = Table(title=f"errors to be expected; {made.interval_words}", title_justify="left")
     for name in ("", "expected", "interval"):
         table.add_column(name, justify="right" if name else "left")
     table.add_row("smallest group that survives", f"{quality.smallest_group:,.0f} records", "")
@@ -176,7 +189,7 @@ def _print_columns(made: "Plan") -> None:
     say("")
     for column in made.columns[:_MOST_COLUMNS]:
         say(f"  {column.words}")
-    say("  ± is one standard deviation of the noise; of means, four tables out of five lie in the interval")
+    say(f"  ± is one standard deviation of the noise; of means, {made.formula_words}")
     if len(made.columns) > _MOST_COLUMNS:
         say(f"  {len(made.columns) - _MOST_COLUMNS} more columns: see --out or --json")
 

@@ -16,6 +16,12 @@ def check_design(stored: int, current: int) -> None:
         )
 
 
+def describe_mechanism(name: str, choices: Mapping[str, Any]) -> str:
+    """A mechanism with what was chosen of it: "3a (anonymize kernel, approximate mixture, adapt leaves, share 0.2)"."""
+    words = ", ".join(f"{setting} {choice}" for setting, choice in choices.items())
+    return f"{name} ({words})" if words else name
+
+
 @dataclass(frozen=True)
 class StoredPlan:
     """What was to be measured and what each question could spend.
@@ -34,6 +40,11 @@ class StoredPlan:
         settings = shorten(str(dict(self.settings)), 120)
         return f"<StoredPlan: settings {settings}, {len(self.constants)} sets of constants>"
 
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What was chosen of the mechanism, by name: every setting that was asked for, and parts that were not, too."""
+        return {**self.plan.get("parts", {}), **self.settings}
+
     def to_dict(self) -> dict[str, Any]:
         """Plain content."""
         content = {"plan": self.plan, "settings": self.settings, "constants": self.constants}
@@ -50,4 +61,7 @@ class StoredPlan:
             raise ValueError("the constants of the plan are not names and numbers")
         if not all(isinstance(value, str | int | float | None) for value in content["settings"].values()):
             raise ValueError("the settings of the plan are not plain values")
+        parts = content["plan"].get("parts", {})
+        if not isinstance(parts, dict) or not all(isinstance(choice, str) for choice in parts.values()):
+            raise ValueError("the parts of the plan are not names")
         return cls(**content)

@@ -1,13 +1,24 @@
 """What a forecast rests on, in words."""
 
+from dataclasses import replace
+
 from sfumato.artefact.verdict import Quality
 from sfumato.errors import SfumatoError
 from sfumato.fitting.mechanisms.mechanism import find_mechanism
+from sfumato.fitting.stored_plan import describe_mechanism
 from sfumato.planning.request import TYPICAL_LIST, Request
 from sfumato.planning.simulation import Simulation
 
-_COUNTED = ("tables", "slices", "3a")
+_GAUSSIAN = ("mixture", "subspace")
 _FEW = 500  # records times mu below which Gaussians describe numbers better than counts do: `experiments.mixture`
+
+
+def _is_fitted(request: Request) -> bool:
+    """Whether the formula was fitted to releases by this mechanism: by `tables`, which are the usual parts of `3a`."""
+    if request.mechanism != "3a":
+        return request.mechanism == "tables"
+    usual = replace(request, settings={})
+    return bool(request.mechanism_plan.to_dict() == usual.mechanism_plan.to_dict())
 
 
 def _is_tried(request: Request) -> bool:
@@ -27,11 +38,20 @@ def _suits_mixture(request: Request) -> bool:
     return len(request.completed.columns) > 1
 
 
-def note_of_choice(quality: Quality) -> str:
+def note_of_choice(request: Request, quality: Quality) -> str:
     """What an epsilon that was chosen by a target of quality does not promise."""
     gap = quality.intervals.get("prediction_gap")
-    reach = "" if gap is None else f" A predictor may lose up to {gap[1]:.2g} at it, one time in ten more."
+    reach = ""
+    if gap is not None and _is_fitted(request):
+        reach = f" A predictor may lose up to {gap[1]:.2g} at it, one time in ten more."
     return f"This epsilon was chosen so that the middle of the forecast reaches the target, not its interval.{reach}"
+
+
+def words_of_interval(request: Request, simulated: Simulation | None) -> str:
+    """How often an interval holds, where that was tried."""
+    if simulated is None and not _is_fitted(request):
+        return "how often the interval holds was not tried with this mechanism"
+    return "four tables out of five lie in the interval"
 
 
 def notes_of(request: Request, simulated: Simulation | None) -> tuple[str, ...]:
@@ -56,10 +76,16 @@ def notes_of(request: Request, simulated: Simulation | None) -> tuple[str, ...]:
             f"Fewer than about {limit:,.0f} rows of numbers alone are described better by mechanism mixture at this "
             "budget: docs/mixture.md. The number of rows is private, so `auto` cannot choose by it; you can."
         )
-    if request.mechanism not in _COUNTED and simulated is None:
+    if simulated is None and request.mechanism in _GAUSSIAN:
         found.append(
             f"Forecasts for {request.mechanism} rest on a few tables: how well Gaussians fit yours is not known "
             "beforehand. Give a public table with --like to simulate it."
+        )
+    elif simulated is None and not _is_fitted(request):
+        found.append(
+            f"No formula was fitted to releases by {describe_mechanism(request.mechanism, request.choices)}: what is "
+            "asked and its noise are sure, but errors are forecast as if tables made use of it. Give a public table "
+            "with --like to simulate it."
         )
     if simulated is not None:
         found.append(
@@ -71,5 +97,6 @@ def notes_of(request: Request, simulated: Simulation | None) -> tuple[str, ...]:
             "The formula was fitted to releases of 2,000 to 20,000 records at epsilon 0.3 to 3; beyond these it is "
             "extrapolated."
         )
-    found.append("Intervals hold four tables out of five on tables that the formula never saw: docs/planning.md.")
+    if simulated is not None or _is_fitted(request):
+        found.append("Intervals hold four tables out of five on tables that the formula never saw: docs/planning.md.")
     return tuple(found)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Unpack, overload
 
 from markupsafe import Markup
 
@@ -11,11 +11,13 @@ from sfumato.artefact.risk import Risk
 from sfumato.artefact.verdict import Quality, Verdict, judge
 from sfumato.artefact.warnings import warn_of
 from sfumato.errors import RequestError
+from sfumato.fitting.mechanisms.choice import Settings, refuse_for_family
+from sfumato.fitting.stored_plan import describe_mechanism
 from sfumato.planning.columns import ColumnNoise, list_columns
 from sfumato.planning.curve import EPSILONS, Point, draw_curve, forecast
 from sfumato.planning.families import PlannedFamily, plan_of_family
 from sfumato.planning.inverse import Targets, choose_epsilon
-from sfumato.planning.notes import note_of_choice, notes_of
+from sfumato.planning.notes import note_of_choice, notes_of, words_of_interval
 from sfumato.planning.questions import Question, list_questions
 from sfumato.planning.request import Request, check_request
 from sfumato.planning.risk_words import FALSE_ALARMS, GUESSES, explain_risk, summarise_risk
@@ -73,6 +75,16 @@ class Plan:
         return self.expected if self.simulated is None else self.simulated.quality
 
     @property
+    def interval_words(self) -> str:
+        """How often the intervals of the errors hold."""
+        return words_of_interval(self.request, self.simulated)
+
+    @property
+    def formula_words(self) -> str:
+        """The same of the curve and of single columns, which are forecast by formula in any case."""
+        return words_of_interval(self.request, None)
+
+    @property
     def verdict(self) -> Verdict:
         """What it would be good for, and what not."""
         return judge(self.quality)
@@ -100,12 +112,17 @@ class Plan:
         return "area under the ROC curve" if listed else "R squared"
 
     @property
+    def mechanism_words(self) -> str:
+        """The mechanism with what is chosen of it, in words."""
+        return describe_mechanism(self.request.mechanism, self.request.choices)
+
+    @property
     def statement(self) -> str:
         """What is planned, in one sentence."""
         schema = self.request.schema
         whom = "one person, all of their records" if schema.unit else "one record"
         return (
-            f"A release of {schema.name} by {self.request.mechanism}, {len(schema.by_name)} columns and about "
+            f"A release of {schema.name} by {self.mechanism_words}, {len(schema.by_name)} columns and about "
             f"{self.rows:,} records, at epsilon {self.epsilon:g} and delta {self.delta:g} for {whom} "
             f"({self.request.adjacency} adjacency, mu {self.risk.mu:.3g})."
         )
@@ -119,6 +136,7 @@ class Plan:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "mechanism": request.mechanism,
+            "settings": request.choices,
             "adjacency": str(request.adjacency),
             "protects": "person" if request.schema.unit else "record",
             "mu": risk.mu,
@@ -187,7 +205,7 @@ def quality_to_dict(quality: Quality) -> dict[str, Any]:
     return {**content, "intervals": {name: list(ends) for name, ends in quality.intervals.items()}}
 
 
-class Options(TypedDict, total=False):
+class Options(Settings, total=False):
     """The arguments of `plan` beside schema and rows."""
 
     epsilon: float | None
@@ -222,6 +240,11 @@ def plan(
     delta: float = DEFAULT_DELTA,
     mechanism: str = "auto",
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
+    components: int | None = None,
+    anonymize: str | None = None,
+    approximate: str | None = None,
+    adapt: str | None = None,
+    share: float | None = None,
     like: Any = None,
     repetitions: int = 5,
     target_gap: float | None = None,
@@ -235,7 +258,7 @@ def plan(
                 tables, too, for which every question and its noise are told, and no forecast of errors
     rows        your public estimate of the number of records, or of the persons of a family; a count of the private
                 rows would not be public
-    epsilon, delta, mechanism, adjacency   as for `release`
+    epsilon, delta, mechanism, adjacency, components, anonymize, approximate, adapt, share   as for `release`
     like        a bundle (.sfumato) of an earlier release or of a public proxy, or a public sample as a file or a frame:
                 forecasts then come from simulation through the mechanism itself. It counts as public
     repetitions   of that simulation, 2 or more
@@ -252,17 +275,20 @@ def plan(
         True
     """
     targets = Targets(target_gap, smallest_group, max_advantage)
+    settings = Settings(components=components, anonymize=anonymize, approximate=approximate, adapt=adapt, share=share)
     known = read_schema(schema)
     if isinstance(known, FamilySchema):
-        if epsilon is None or targets.given or like is not None or mechanism != "auto":
-            raise RequestError("the plan of a family of tables takes epsilon, and neither targets, like nor mechanism")
+        refuse_for_family(mechanism, settings)
+        if epsilon is None or targets.given or like is not None:
+            raise RequestError("the plan of a family of tables takes epsilon, and neither targets nor like")
         return plan_of_family(known, rows, epsilon, delta, adjacency)
     if (epsilon is None) != targets.given:
         raise RequestError(
             "give either epsilon, or what to choose it by: target_gap, smallest_group or max_advantage"
             + (" (both are given)" if targets.given else "")
         )
-    request = check_request(known, rows, 1.0 if epsilon is None else epsilon, delta, mechanism, str(adjacency))
+    planned = 1.0 if epsilon is None else epsilon
+    request = check_request(known, rows, planned, delta, mechanism, str(adjacency), settings)
     if epsilon is None:
         progress("searching for an epsilon")
         request = request.at(choose_epsilon(request, targets))
@@ -277,6 +303,6 @@ def plan(
         expected,
         draw_curve(request, EPSILONS),
         warn_of(request.budget.epsilon, delta, request.rows, quality.smallest_group),
-        (*([note_of_choice(quality)] if targets.of_quality else []), *notes_of(request, simulated)),
+        (*([note_of_choice(request, quality)] if targets.of_quality else []), *notes_of(request, simulated)),
         simulated,
     )

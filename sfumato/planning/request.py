@@ -2,15 +2,16 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from sfumato.artefact.risk import Risk
 from sfumato.errors import RequestError
 from sfumato.fitting.completion.plan import CompletionPlan, complete, delta_of_lists, plan_completion
-from sfumato.fitting.mechanisms.choice import choose_mechanism
+from sfumato.fitting.mechanisms.choice import Settings, check_settings, choose_mechanism
 from sfumato.fitting.mechanisms.mechanism import find_mechanism
+from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.constraints import layout_of
@@ -29,6 +30,7 @@ class Request:
     rows        the custodian's public estimate of the number of records
     budget      for the whole release, of one record or of all records of a person that count
     mechanism   by name, never "auto"
+    settings    what is asked for of the mechanism, checked
     """
 
     schema: Schema
@@ -36,6 +38,7 @@ class Request:
     budget: Budget
     mechanism: str
     adjacency: Adjacency
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def at(self, epsilon: float) -> "Request":
         """The same release at another epsilon."""
@@ -68,7 +71,12 @@ class Request:
     def mechanism_plan(self) -> Any:
         """What the mechanism itself would ask; what it cannot release is refused here."""
         measured = layout_of(self.completed).measured
-        return find_mechanism(self.mechanism).build_plan(measured, self.completion.rest, self.adjacency, {})
+        return find_mechanism(self.mechanism).build_plan(measured, self.completion.rest, self.adjacency, self.settings)
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What is chosen of the mechanism, as a release would store it."""
+        return StoredPlan(self.mechanism_plan.to_dict(), self.settings, {}).choices
 
 
 def _invented() -> list[str]:
@@ -82,11 +90,13 @@ def check_request(
     delta: float,
     mechanism: str,
     adjacency: str,
+    settings: Settings | None = None,
 ) -> Request:
     """Refuse what cannot be planned: each error says the value, the rule and the cure."""
     chosen = choose_mechanism(mechanism, layout_of(schema).measured)
+    asked = check_settings(chosen, settings or {})
     terms = check_terms(schema, epsilon, delta, adjacency, None, None, None, delta_of_lists(schema, delta))
-    return Request(schema, check_rows(rows), terms.budget, chosen, terms.adjacency)
+    return Request(schema, check_rows(rows), terms.budget, chosen, terms.adjacency, asked)
 
 
 def check_rows(rows: int) -> int:

@@ -92,7 +92,7 @@ def _release(request: Request, records: Any, seed: int) -> tuple[Schema, Model]:
             schema = completion.ask(session.curator)
             session.curator.adopt(schema)
         layout = layout_of(schema)
-        plan = used.build_plan(layout.measured, completion.rest, Adjacency(request.adjacency), {})
+        plan = used.build_plan(layout.measured, completion.rest, Adjacency(request.adjacency), request.settings)
         return schema, constrain(used.release(session.curator, plan, lambda _: None), layout)
 
 

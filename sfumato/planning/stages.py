@@ -19,7 +19,9 @@ from sfumato.fitting.mechanisms.counts.pairs import Tuning as PairTuning
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.counts.plan import Tuning as PlanTuning
 from sfumato.fitting.mechanisms.counts.zoom import long_columns
+from sfumato.fitting.mechanisms.framework.plan import FrameworkPlan
 from sfumato.fitting.mechanisms.mixture.plan import MixturePlan, Rounds
+from sfumato.fitting.mechanisms.slices.plan import SlicesPlan
 from sfumato.fitting.mechanisms.subspace.plan import SubspacePlan
 from sfumato.fitting.mechanisms.tables.plan import TablesPlan
 from sfumato.trusted.adjacency import Adjacency
@@ -69,8 +71,8 @@ def stages_of(plan: Any) -> list[Stage]:
     if isinstance(plan, SubspacePlan):
         return [*_subspace(plan)]
     raise RequestError(
-        f"{type(plan).__name__} is the plan of a mechanism that has no forecast; plan with tables, mixture, subspace "
-        "or slices"
+        f"{type(plan).__name__} is the plan of a mechanism that has no forecast; plan with tables, mixture, subspace, "
+        "slices or 3a"
     )
 
 
@@ -139,22 +141,30 @@ def _in_parts(grid: Grid, parts: int) -> Grid:
 
 
 def _after_counts(plan: CountsPlan) -> Iterator[Stage]:
-    """What is left of the target, or of three columns; or slices along directions."""
+    """What whole records tell, along directions or embedded; what is left of the target, or of three columns."""
     for what, mu in _later(plan):
         if mu is not None:
             yield Stage(BoundedSum(what), mu, True)
 
 
 def _later(plan: CountsPlan) -> Iterator[tuple[str, float | None]]:
+    if isinstance(plan, SlicesPlan | FrameworkPlan):
+        yield "histograms along random directions", plan.mu_directions
+    if isinstance(plan, FrameworkPlan):
+        yield "mean embedding of whole records", plan.mu_embedding
     if isinstance(plan, TablesPlan):
-        titles = ("parities of three columns", "counts of what stands out of them")
-        yield from zip(titles, plan.mu_triples, strict=False)
-        yield f"what sets of columns tell together of {plan.target}", plan.mu_screen
-        yield from ((f"a correction to the predictor of {plan.target}", mu) for mu in plan.mu_steps)
-        yield f"counts of {plan.target} in the leaves of a tree", plan.mu_leaves
-        yield from ((f"another correction to the predictor of {plan.target}", mu) for mu in plan.mu_rest)
-    else:
-        yield "histograms along random directions", getattr(plan, "mu_directions", None)
+        yield from _of_tables(plan)
+
+
+def _of_tables(plan: TablesPlan) -> Iterator[tuple[str, float | None]]:
+    titles = ("parities of three columns", "counts of what stands out of them")
+    leaves, another = f"counts of {plan.target} in the leaves of a tree", "another correction to the predictor of"
+    by_leaves = isinstance(plan, FrameworkPlan) and plan.parts.adapt == "leaves"
+    yield from zip(titles, plan.mu_triples, strict=False)
+    yield f"what sets of columns tell together of {plan.target}", plan.mu_screen
+    yield from ((f"a correction to the predictor of {plan.target}", mu) for mu in plan.mu_steps)
+    yield leaves, plan.mu_leaves
+    yield from ((leaves if by_leaves else f"{another} {plan.target}", mu) for mu in plan.mu_rest)
 
 
 def _mixture(plan: MixturePlan) -> Iterator[Stage]:

@@ -57,6 +57,7 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
     mechanism       "auto", "tables", "mixture", "subspace", "slices" or "3a", see `sfumato.release`
     adjacency       "add-remove" (one record more or less), "replace" or "label"
     components      of mechanism "mixture" without a category as target
+    anonymize, approximate, adapt, share   of mechanism "3a", see `sfumato.release`
     ledger          where the spending is written down: by default the user's own; a path, a `Ledger`; None: nowhere
     types           of a pandas or polars frame: "declared" says that you set the type of every column yourself, see
                     `sfumato.release`. Arrays are converted cell by cell, and need it not
@@ -97,6 +98,10 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
         mechanism: str = "auto",
         adjacency: str = "add-remove",
         components: int | None = None,
+        anonymize: str | None = None,
+        approximate: str | None = None,
+        adapt: str | None = None,
+        share: float | None = None,
         ledger: LedgerLike = "default",
         types: Literal["declared"] | None = None,
         random_state: Any = None,
@@ -108,6 +113,10 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
         self.mechanism = mechanism
         self.adjacency = adjacency
         self.components = components
+        self.anonymize = anonymize
+        self.approximate = approximate
+        self.adapt = adapt
+        self.share = share
         self.ledger = ledger
         self.types = types
         self.random_state = random_state
@@ -162,6 +171,10 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
             mechanism=self.mechanism,
             adjacency=self.adjacency,
             components=self.components,
+            anonymize=self.anonymize,
+            approximate=self.approximate,
+            adapt=self.adapt,
+            share=self.share,
             ledger=self.ledger,
             types=self.types if is_frame(X) else "declared",  # an array's cells were converted one by one
             seed=self.seed,

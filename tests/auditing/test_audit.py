@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import sfumato
 from sfumato import demo
 from sfumato.auditing import audit as audit_module
-from sfumato.auditing import faults
+from sfumato.auditing import canaries, faults
 from sfumato.auditing.audit import ATTACKS, FAMILY_FAULTS, Effort, audit
 from sfumato.auditing.canaries import attack_canaries
 from sfumato.auditing.door import attack_noise
@@ -61,6 +61,19 @@ def test_the_library_passes_and_the_faults_are_caught(result):
     assert sharp["noise of the curator, all questions"] > 0.85
 
 
+def test_what_is_chosen_is_attacked(monkeypatch):
+    monkeypatch.setattr(audit_module, "QUICK", Effort(10, 1, 8_000, 0, 0.0, 10))
+    parts = {"anonymize": "kernel", "adapt": "leaves", "share": 0.4}
+    result = sfumato.audit(TINY, epsilon=1.0, mechanism="3a", quick=True, seed=1, faults=[IN_CI[1]], **parts)
+    assert result.passes, result.verdict
+    assert {trial.fault.name for trial in result.caught} == {IN_CI[1]}
+    assert result.settings == {**parts, "approximate": "mixture"}
+    for shown in (audit_page(result), result.mechanism_words):
+        assert "3a (anonymize kernel, approximate mixture, adapt leaves, share 0.4)" in shown
+    questions = Setting(TINY, 1.0, 1e-6, Adjacency.ADD_REMOVE, "3a", parts).reference.measurements
+    assert {"Embedding", "LeafCounts"} <= {type(item.statistic).__name__ for item in questions}
+
+
 def test_exact_sums_show_in_what_is_published():
     """With less confidence, so that a few releases do."""
     setting, rng = Setting(TINY, 0.5, 1e-6, Adjacency.ADD_REMOVE, "tables"), np.random.default_rng(0)
@@ -75,6 +88,16 @@ def test_a_claim_that_cannot_be_disproved_is_not_attacked():
     setting, rng = Setting(TINY, 500.0, 1e-6, Adjacency.ADD_REMOVE, "tables"), np.random.default_rng(0)
     assert isinstance(attack_noise(setting, 10, 1_000, 0.999, rng), NotRun)
     assert isinstance(attack_canaries(setting, 10, 0.999, rng), NotRun)
+
+
+@pytest.mark.parametrize(("apart", "run"), [(1.0, True), (0.5, False)])
+def test_a_release_that_tells_few_canaries_apart_is_no_evidence(apart, run, monkeypatch):
+    """Another release than the first may ask of fewer cells; guesses about what it does not tell are luck."""
+    monkeypatch.setattr(canaries, "_guess", lambda *args: (args[-1], int(apart * len(args[-1]))))
+    setting = Setting(sfumato.Schema.from_yaml(MIXED), 1.0, 1e-6, Adjacency.ADD_REMOVE, "tables")
+    found = attack_canaries(setting, 60, 0.999, np.random.default_rng(0))
+    assert isinstance(found, list) == run
+    assert run or "records apart" in found.reason
 
 
 def test_a_result_is_short_in_words_and_whole_in_json(result):
@@ -93,7 +116,7 @@ def finding(bound: float, claim: float = 0.5, **more) -> Finding:
 
 def made_up(findings, trials=()) -> AuditResult:
     return AuditResult(
-        "t", "tables", Adjacency.REPLACE, 1.0, 1e-6, 0.5, True, True, 1.0, tuple(findings), tuple(trials)
+        "t", "tables", {}, Adjacency.REPLACE, 1.0, 1e-6, 0.5, True, True, 1.0, tuple(findings), tuple(trials)
     )
 
 
@@ -192,6 +215,8 @@ LONG = {
     "constraints": (every_case()["tables, constraints"].schema, {}),
     "mixture": (every_case()["mixture"].schema, {"mechanism": "mixture"}),
     "subspace": (every_case()["subspace"].schema, {"mechanism": "subspace"}),
+    "3a": (TINY, {"mechanism": "3a", "anonymize": "kernel", "adapt": "leaves", "share": 0.4}),
+    "3a, replace": (TINY, {"mechanism": "3a", "anonymize": "slices", "adjacency": "replace"}),
 }
 
 

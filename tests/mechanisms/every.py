@@ -123,6 +123,11 @@ def _schema(columns: str, more: str = "") -> sfumato.Schema:
 def every_case() -> dict[str, Case]:
     """Every mechanism, and every way that it goes."""
     mixed, plane, wide = _owned(make_table(1_500)), _owned(_numbers(1_500)), _owned(_wide(600))
+
+    def by_parts(anonymize: str, approximate: str, adapt: str) -> Case:
+        parts = {"anonymize": anonymize, "approximate": approximate, "adapt": adapt}
+        return Case(sfumato.Schema.from_yaml(MIXED), mixed, {"mechanism": "3a", **parts})
+
     kinds, public = f"{_PLANE}, {_KIND}", ", target: kind, public_features: true"
     return {
         "tables": Case(sfumato.Schema.from_yaml(MIXED), mixed),
@@ -130,9 +135,10 @@ def every_case() -> dict[str, Case]:
         "tables, label": Case(sfumato.Schema.from_yaml(MIXED), mixed, {"adjacency": "label"}),
         "tables, constraints": Case(sfumato.Schema.from_yaml(_TOWNS), _owned(_towns(1_500))),
         "slices": Case(sfumato.Schema.from_yaml(MIXED), mixed, {"mechanism": "slices"}),
-        "3a": Case(
-            sfumato.Schema.from_yaml(MIXED), mixed, {"mechanism": "3a", "anonymize": "kernel", "adapt": "leaves"}
-        ),
+        "3a": by_parts("kernel", "mixture", "leaves"),
+        "3a, gradients": by_parts("kernel", "mixture", "gradients"),
+        "3a, slices": by_parts("slices", "mixture", "released"),
+        "3a, generator": by_parts("tables", "generator", "none"),
         "mixture": Case(_schema(kinds, ", target: kind"), plane, {"mechanism": "mixture"}),
         "mixture without classes": Case(_schema(_PLANE), plane, {"mechanism": "mixture"}),
         "mixture, public features": Case(_schema(kinds, public), plane, {"mechanism": "mixture", "adjacency": "label"}),

@@ -165,6 +165,20 @@ def test_one_column_has_nothing_but_its_axis():
     assert release.sample(5, seed=1).num_rows == 5
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("parts", COMBINED, ids=", ".join)
+def test_columns_in_which_nothing_varies_are_released(parts):
+    """No angle is beyond what 32 bits hold."""
+    rows = pa.table({"a": ["p"] * 60, "b": ["q"] * 60, "y": [True, False, True] * 20})
+    columns = "[{name: a, type: category, values: [p]}, {name: b, type: category, values: [q]}, "
+    schema = sfumato.Schema.from_yaml(
+        f"{{sfumato: 1, name: t, columns: {columns}{{name: y, type: boolean}}], target: y}}"
+    )
+    release = Case(schema, rows, {"mechanism": "3a", **dict(zip(CHOICES, parts, strict=True))}).release()
+    assert release.sample(5, seed=1).column("a").to_pylist() == ["p"] * 5
+    assert set(outcomes(release).values()) == {Outcome.HOLDS, Outcome.FAILS}
+
+
 def test_a_release_is_fitted_and_trained_anew():
     release = case(anonymize="kernel", adapt="leaves").release()
     again = release.refit(components=2, steps=20)

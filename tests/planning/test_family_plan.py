@@ -60,10 +60,17 @@ def test_it_is_told_in_words_and_as_json(planned):
 
 
 @pytest.mark.parametrize(
-    "more", [{"epsilon": None, "smallest_group": 50}, {"like": "old.sfumato"}, {"mechanism": "tables"}]
+    "more",
+    [
+        {"epsilon": None, "smallest_group": 50},
+        {"like": "old.sfumato"},
+        {"mechanism": "tables"},
+        {"anonymize": "kernel"},
+        {"components": 3},
+    ],
 )
 def test_what_only_single_tables_have_is_refused(more):
-    with pytest.raises(RequestError, match="the plan of a family"):
+    with pytest.raises(RequestError, match="a family of tables"):
         sfumato.plan(demo.FAMILY_SCHEMA, rows=1_000, **{"epsilon": 1.0, **more})
 
 

@@ -15,7 +15,7 @@ from sfumato.trusted.schema import Schema
 from tests.conftest import MIXED
 from tests.mechanisms.every import every_case
 
-CASES = [name for name in every_case() if name not in ("slices", "subspace of pictures", "3a")]  # see below
+CASES = [name for name in every_case() if name != "subspace of pictures"]  # see below
 INCOMPLETE = MIXED.replace("bounds: [0, 99]", "bounds: estimate").replace(
     "values: [nurse, cook, clerk]", "values: discover"
 )
@@ -23,6 +23,9 @@ INCOMPLETE = MIXED.replace("bounds: [0, 99]", "bounds: estimate").replace(
 
 def plan(schema, **more):
     return sfumato.plan(schema, **{"rows": 20_000, "epsilon": 1.0, **more})
+
+
+KNOWN = {"tables": {}, "no formula": {"mechanism": "3a", "adapt": "none"}}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -45,11 +48,71 @@ def test_of_pictures_no_more_is_asked_than_planned():
     assert Counter(one.mu for one in case.release().measurements) <= mus
 
 
-def test_the_framework_is_planned_with_its_usual_parts():
-    """Which are those of `tables`."""
+def test_the_usual_parts_of_the_framework_are_planned_as_tables_are():
     planned, usual = (plan(Schema.from_yaml(MIXED), mechanism=mechanism) for mechanism in ("3a", "tables"))
     assert planned.questions == usual.questions
     assert planned.quality == usual.quality
+    assert planned.notes == usual.notes
+    assert "by 3a (anonymize tables, approximate mixture, adapt gradients)," in planned.statement
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "settings"),
+    [
+        ("3a", {"anonymize": "kernel"}),
+        ("3a", {"adapt": "none"}),
+        ("3a", {"share": 0.5}),
+        ("3a", {"anonymize": "slices", "approximate": "generator", "adapt": "released"}),
+        ("slices", {}),
+    ],
+)
+def test_where_no_formula_was_fitted_no_interval_is_promised(mechanism, settings):
+    planned = plan(Schema.from_yaml(MIXED), mechanism=mechanism, **settings)
+    assert planned.request.choices.items() >= settings.items()
+    (note,) = (words for words in planned.notes if "No formula was fitted" in words)
+    assert all(f"{name} {choice}" in note for name, choice in settings.items())
+    assert "was not tried" in planned.interval_words
+    assert not any("four tables out of five" in words for words in planned.notes)
+
+
+def test_an_epsilon_that_was_chosen_without_a_formula_promises_no_reach():
+    chosen = {
+        name: plan(Schema.from_yaml(MIXED), epsilon=None, target_gap=0.03, **more) for name, more in KNOWN.items()
+    }
+    assert any("one time in ten" in words for words in chosen["tables"].notes)
+    assert not any("one time in ten" in words for words in chosen["no formula"].notes)
+
+
+def test_a_share_is_what_adapt_spends_at_every_epsilon():
+    planned = plan(Schema.from_yaml(MIXED), mechanism="3a", anonymize="kernel", adapt="leaves", share=0.2)
+    leaves = [question.share for question in planned.questions if "leaves of a tree" in question.what]
+    assert sum(leaves) == pytest.approx(0.2, rel=1e-3)
+    assert planned.request.at(3.0).settings == planned.request.settings
+    assert [question.share for question in planned.questions if "embedding" in question.what] == [
+        pytest.approx(0.8 * 0.6, rel=1e-3)
+    ]
+
+
+@pytest.mark.parametrize("name", ["plan", "audit", "release"])
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"adapt": "none"}, "adapt: for mechanism 3a alone"),
+        ({"mechanism": "slices", "share": 0.1}, "share: for mechanism 3a alone"),
+        ({"mechanism": "3a", "components": 3}, "components are for mechanism mixture"),
+        ({"mechanism": "3a", "anonymize": "masks"}, "anonymize is 'masks'; use one of tables, slices, kernel"),
+        ({"mechanism": "3a", "adapt": "released", "share": 0.1}, "costs nothing; leave out share"),
+        ({"mechanism": "3a", "share": 1.0}, "above 0 and below 1"),
+    ],
+)
+def test_a_plan_and_an_audit_refuse_what_a_release_refuses(name, settings, words, schema, table):
+    call = {
+        "plan": lambda: plan(schema, **settings),
+        "audit": lambda: sfumato.audit(schema, epsilon=1.0, **settings),
+        "release": lambda: sfumato.release(table, schema, epsilon=1.0, ledger=None, **settings),
+    }[name]
+    with pytest.raises(RequestError, match=words):
+        call()
 
 
 def test_pairs_have_the_noise_of_a_release_without_a_target():

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sfumato.cli.app import app
+from sfumato.fitting.mechanisms.framework.parts import CHOICES
 from tests.conftest import MIXED
 
 
@@ -66,12 +67,39 @@ def test_warnings_are_shown(schema_file):
         (("--rows", 100), "give either epsilon"),
         (("--rows", 100, "--epsilon", 1, "--mechanism", "magic"), "use one of"),
         (("--rows", 100, "--target-gap", 0.0001), "no epsilon up to 10"),
+        (("--rows", 100, "--epsilon", 1, "--adapt", "leaves"), "for mechanism 3a alone"),
     ],
 )
 def test_errors_end_with_2(schema_file, words, said):
     shown = run(schema_file, *words)
     assert shown.exit_code == 2
     assert said in flat(shown.output)
+
+
+PARTS = ("--mechanism", "3a", "--anonymize", "kernel", "--adapt", "leaves", "--share", 0.2)
+
+
+def test_chosen_parts_are_shown_everywhere(schema_file, tmp_path):
+    words = "3a (anonymize kernel, approximate mixture, adapt leaves, share 0.2)"
+    shown = run(schema_file, "--rows", 5_000, "--epsilon", 1, *PARTS, "--out", tmp_path / "plan.html")
+    assert words in flat(shown.output)
+    assert "mean embedding of whole records" in flat(shown.output)
+    assert "four tables out of five" not in flat(shown.output)
+    page = (tmp_path / "plan.html").read_text()
+    assert words in page
+    assert "was not tried with this mechanism" in page
+    content = json.loads(run(schema_file, "--rows", 5_000, "--epsilon", 1, *PARTS, "--json").output)
+    assert content["settings"] == {"anonymize": "kernel", "approximate": "mixture", "adapt": "leaves", "share": 0.2}
+
+
+@pytest.mark.parametrize("command", ["release", "plan", "audit"])
+def test_every_choice_of_the_parts_is_named_by_the_help(command):
+    shown = flat(CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "300"}).output)
+    for part, choices in CHOICES.items():
+        assert f"--{part}" in shown
+        assert f"of 3a: {', '.join(choices[:-1])} or {choices[-1]}" in shown
+    for words in ("--share", "--components", "Parts by name"):
+        assert words in shown
 
 
 def test_help_has_an_example(schema_file):

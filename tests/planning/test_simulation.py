@@ -47,6 +47,17 @@ def test_a_bundle_is_released_again_through_the_mechanism(proxy, tmp_path):
     assert any("simulated releases" in note for note in planned.notes)
 
 
+def test_the_parts_that_are_chosen_are_simulated(proxy):
+    """What makes the model predict is worth more than nothing, and is what a release by `tables` has."""
+    adapted, alone = (simulate(proxy, mechanism="3a", **parts).simulated.quality for parts in ({}, {"adapt": "none"}))
+    assert adapted == simulate(proxy, mechanism="tables").simulated.quality
+    assert alone.prediction_gap != adapted.prediction_gap
+    planned = simulate(proxy, mechanism="3a", anonymize="kernel", share=0.5)
+    assert planned.simulated.quality.column_error not in (alone.column_error, adapted.column_error)
+    assert "four tables out of five" in planned.interval_words
+    assert "was not tried" in planned.formula_words
+
+
 @pytest.mark.parametrize("repetitions", [2, 3, 5, 20])
 @pytest.mark.parametrize("noise", [0.02, 0.3])
 def test_intervals_hold_the_truth_four_times_out_of_five(repetitions, noise):

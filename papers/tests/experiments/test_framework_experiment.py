@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from experiments import framework
-from experiments.cells import Results
+from experiments.cells import Cell, Results
 from experiments.tasks import task_of
 
 from sfumato.fitting.mechanisms.framework.parts import CHOICES
@@ -41,6 +41,29 @@ def test_a_quick_run_trains_no_network():
     quick = framework.cells(["acs income"], quick=True)
     assert all("generator" not in cell.case and len(cell.seeds) == 1 for cell in quick)
     assert len(framework.cells(["adult"], quick=False)) == len(framework.PARTS) + 2 * len(framework.SHARES)
+    plain = framework.cells(["length of stay"], quick=False)
+    assert not any("generator" in cell.case or "share" in cell.case for cell in plain)
+    assert all(len(cell.seeds) == 3 for cell in plain)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_loss_is_held_against_its_forecast(tmp_path, monkeypatch):
+    kept = tmp_path / "tables.json"
+    kept.write_text('[{"task": "tiny", "epsilon": null, "score": [0.9]}]')
+    monkeypatch.setattr(framework, "RESULTS_OF_TABLES", kept)
+    monkeypatch.setattr(framework, "PARTS", framework.PARTS[:1])
+    results = Results(None)
+    results.run(Cell("tiny", framework.case_of(framework.PARTS[0], None), [0], lambda _: {"itself": 0.2}))
+    ((case, ratio),) = framework.compare_with_forecasts(results, ["tiny"])
+    assert case == "tables, mixture, gradients"
+    assert float(ratio.removesuffix("*")) > 1
+    assert ratio.endswith("*")
+
+
+def test_every_cell_of_the_page_is_kept():
+    kept = Results(framework.RESULTS)
+    for cell in framework.cells([*framework.CHOOSING, *framework.REPORTING], quick=False):
+        assert kept.find(cell.part, cell.case)["seeds"] == list(cell.seeds)
 
 
 def test_what_is_kept_is_printed(tmp_path):

@@ -1,12 +1,23 @@
 """Which mechanism a request means, and what may be asked of it."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from sfumato.errors import RequestError
+from sfumato.fitting.families.tuning import FAMILY
 from sfumato.fitting.mechanisms.mechanism import mechanism_names
 from sfumato.fitting.mechanisms.subspace.plan import is_wide
 from sfumato.trusted.schema import Schema
+
+
+class Settings(TypedDict, total=False):
+    """What may be chosen of a mechanism beside its name; see `sfumato.release`. None: nothing is asked for."""
+
+    components: int | None
+    anonymize: str | None
+    approximate: str | None
+    adapt: str | None
+    share: float | None
 
 
 def check_settings(mechanism: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -17,6 +28,12 @@ def check_settings(mechanism: str, settings: Mapping[str, Any]) -> dict[str, Any
     if mechanism != "3a" and (parts := asked.keys() - {"components"}):
         raise RequestError(f"{', '.join(sorted(parts))}: for mechanism 3a alone; ask for it, or leave them out")
     return asked
+
+
+def refuse_for_family(mechanism: str, settings: Mapping[str, Any]) -> None:
+    """Refuse what was asked for of a single table's mechanism, where the schema is that of a family."""
+    if mechanism not in ("auto", FAMILY) or any(value is not None for value in settings.values()):
+        raise RequestError("a family of tables has a mechanism of its own; leave out mechanism and its settings")
 
 
 def choose_mechanism(name: str, measured: Schema) -> str:

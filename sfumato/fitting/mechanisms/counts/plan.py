@@ -179,13 +179,15 @@ def _finds_something(budget: Budget, share: float) -> bool:
 def geometry_of(schema: Schema) -> Geometry:
     """Grids, and how many pairs and classes there will be at most."""
     codes = Encoder(schema).columns
-    shared = {id(code): fine_grid(code) for code in codes.values()}
-    grids = {name: shared[id(code)] for name, code in codes.items()}
+    by_code = {id(code): fine_grid(code) for code in codes.values()}
+    grids = {name: by_code[id(code)] for name, code in codes.items()}
     support = support_of(schema)
     if support is not None:
         grids |= {name: cut_at(codes[name], grids[name], support.edges(name)) for name in support.names}
         refuse_too_many_parts(schema, grids, support)
     refuse_too_many_cells(schema, grids)
+    shared: dict[Grid, Grid] = {}  # equal grids are one object, as in a plan that was read: both write a model alike
+    grids = {name: shared.setdefault(grid, grid) for name, grid in grids.items()}
     classes = _most_classes(schema, codes, grids)
     columns = len(schema.features)
     pairs = min(columns * (columns - 1) // 2, Tuning.most_pairs)

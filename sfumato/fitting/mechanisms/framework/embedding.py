@@ -28,6 +28,9 @@ class Tuning(TuningConstants, group="framework.embedding"):
     stream = 31
 
 
+_LEAST_VARIANCE = 1e-6  # of an angle, before it is scaled
+
+
 @dataclass(frozen=True, eq=False)
 class Embedded:
     """What was measured, in records: noisy sums of the features of each class, and the law of their noise.
@@ -58,14 +61,17 @@ def measure_embedding(curator: CuratorLike, plan: CountsPlan, one_way: OneWays, 
 
 
 def _angles(one_way: OneWays) -> FloatArray:
-    """Frequencies x groups of all columns; an angle has the planned spread over records of independent columns."""
+    """Frequencies x groups of all columns; an angle has the planned spread over records of independent columns.
+
+    Where next to nothing varies it has less, so that no angle is beyond what 32 bits hold.
+    """
     columns = list(one_way.columns.values())
     blocks = lay_out(columns)
     ends = np.cumsum([len(block) for block in blocks])
     drawn = public_rng(Tuning.stream).normal(size=(Tuning.frequencies, ends[-1]))
     parts = [part @ block for part, block in zip(np.split(drawn, ends[:-1], axis=1), blocks, strict=True)]
     spread = sum(_variance(part, pooled(column)) for part, column in zip(parts, columns, strict=True))
-    angles: FloatArray = np.concatenate(parts, axis=1) * (Tuning.spread / np.sqrt(max(spread, 1e-12)))
+    angles: FloatArray = np.concatenate(parts, axis=1) * (Tuning.spread / np.sqrt(max(spread, _LEAST_VARIANCE)))
     return angles
 
 
