@@ -9,6 +9,8 @@
     profiles    load profiles that nobody labelled: held-out likelihood by epsilon
     auto        numbers alone: `tables` against `mixture` by columns and rows
     adjacencies digits and load profiles: whole records hidden, or labels alone
+    small classes
+                by records for each unit of 1 / mu, beside what was published and a floor: neither is private
     failures    tiny classes, constant and correlated columns, wide bounds, many columns
 
 KL is KL(released || fit of the same records without privacy), in nats: medians and quartiles over data sets. Every
@@ -31,6 +33,7 @@ from experiments import (
     mixture_or_tables,
     mixture_pictures,
     mixture_profiles,
+    mixture_small,
 )
 from experiments.cells import Cell, Results
 
@@ -53,6 +56,7 @@ PARTS = {
     "profiles": Part(mixture_profiles.cells, mixture_profiles.show),
     "auto": Part(mixture_or_tables.cells, mixture_or_tables.show),
     "adjacencies": Part(mixture_adjacencies.cells, mixture_adjacencies.show),
+    mixture_small.PART: Part(mixture_small.cells, mixture_small.show),
     "failures": Part(mixture_failures.cells, mixture_failures.show),
 }
 
