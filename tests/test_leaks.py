@@ -16,7 +16,7 @@ from sfumato.errors import DataError, ReleaseWarning, SfumatoError
 from sfumato.trusted import redaction as discretion
 from sfumato.trusted.encoding import codes, lists, reading, scales
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.sources import batches
+from sfumato.trusted.sources import batches, samples
 from sfumato.trusted.statistics import Cells
 from tests.conftest import make_table, without_dates
 from tests.leaks import TOKEN, everything_shown
@@ -49,7 +49,7 @@ PLACES = {
     "encoding a listed column": (lists.CategoricalCodec, "encode"),
     "encoding a measured column": (scales.NumericCodec, "encode"),
     "counting": (Cells, "__call__"),
-    "adding up": (batches, "sum_of"),
+    "adding up": (samples, "sum_of"),
 }
 
 
@@ -60,8 +60,6 @@ def test_an_error_among_the_rows_quotes_nothing(owner, name, kind, schema, tmp_p
     pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
     data = {"arrow": table, "pandas": table.to_pandas().astype(object), "parquet": tmp_path / "t.parquet"}[kind]
     monkeypatch.setattr(owner, name, fault)
-    if name == "sum_of":
-        monkeypatch.setattr("sfumato.trusted.sources.memory.sum_of", fault)
     if name in ("as_numbers",):  # kept by the codes from when they were imported
         monkeypatch.setitem(scales._HANDS, "integer", (float, fault, scales._write_whole))
         monkeypatch.setattr(codes, "_codes_like", codes._codes_like.__wrapped__)  # no codes from before

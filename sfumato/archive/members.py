@@ -23,7 +23,7 @@ from sfumato._version import __version__
 from sfumato.errors import BundleError
 
 FORMAT = "sfumato bundle"
-FORMAT_VERSION = "3.4.0"
+FORMAT_VERSION = "3.5.0"
 _ARROW = b"ARROW1\0\0"  # how an Arrow file begins; it ends so too, without the zeros
 _MANIFEST = "manifest.json"
 _KEYS = {"format", "version", "made_by", "made_on", "files", "digest"}

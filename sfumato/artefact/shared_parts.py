@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-_SHARED = ("features", "damping", "places")
+_SHARED = ("features", "damping", "places", "hashed")
 _MOST_SHARED, _TIMES_SHARED = 1 << 24, 32  # characters that shared parts may take when all are put back
 
 

@@ -25,7 +25,7 @@ from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.noise import SecureNoise, SeededNoise
 from sfumato.trusted.privacy_filter import PrivacyFilter
 from sfumato.trusted.reservation import Reservation
-from sfumato.trusted.sources import batches, contribution_bounding, family_source
+from sfumato.trusted.sources import contribution_bounding, family_source, sums
 from sfumato.trusted.statistics import Statistic
 from sfumato.trusted.statistics.person_level import PARTS
 
@@ -108,8 +108,8 @@ def _patched_sensitivity(owner: type, true: Callable[[Any, Adjacency], float]) -
 
 def twofold_sums() -> AbstractContextManager[None]:
     """Every record is counted twice, as by an engine that repeats a task."""
-    original = batches._counted
-    return _patched(batches, _counted=lambda *args: 2 * original(*args))
+    original = sums._counted
+    return _patched(sums, _counted=lambda *args: 2 * original(*args))
 
 
 def forgetful_filter() -> AbstractContextManager[None]:

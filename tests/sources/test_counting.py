@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Grid
-from sfumato.trusted.sources.batches import alone, sum_of
+from sfumato.trusted.sources.sums import alone, sum_of
 from sfumato.trusted.statistics import Cells
 
 CELLS = Cells((("a",),), {"a": Grid.of_cells(np.arange(5))}, None)

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.trusted.encoding.header import check_storage, header_of_arrow
 from sfumato.trusted.schema import Column, Schema
-from sfumato.trusted.sources.batches import Parts, StreamSource, alone, rows_at_once
+from sfumato.trusted.sources.batches import Parts, StreamSource, rows_at_once
+from sfumato.trusted.sources.sums import alone
 
 SUFFIXES = (".npy", ".npz")
 RUN_JOINTS = ("_", "-", ".", " ")  # between the name of a run and its numbers

@@ -17,9 +17,11 @@ from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding import Batch, Header
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema, Unit
-from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
+from sfumato.trusted.sources.batches import ROWS_AT_ONCE
 from sfumato.trusted.sources.contribution_bounding import TICKET, ContributionBounding, key_name
 from sfumato.trusted.sources.key_counts import count_all
+from sfumato.trusted.sources.samples import Samples
+from sfumato.trusted.sources.sums import alone
 from sfumato.trusted.sources.temporary_files import BinnedFile, read_batches, temporary_file
 from sfumato.trusted.statistics import Statistic
 
@@ -52,11 +54,12 @@ class ContributionBoundedSource:
         self._bounding = ContributionBounding(schema, unit, key)
         self._key = key
         self._open = ExitStack()
+        self._samples = Samples()
 
     @redact_errors
     def sum(self, statistic: Statistic) -> IntArray:
         """See `Source`."""
-        return sum_of(statistic, ((batch,) for batch in self.batches(statistic.columns)))
+        return self._samples.sum(statistic, lambda names: alone(self.batches(names)))
 
     def batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
         """See `Source`."""

@@ -15,11 +15,12 @@ from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.redaction import public_name
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.server_address import is_server, refuse_secrets
-from sfumato.trusted.sources.batches import Parts, StreamSource, alone
+from sfumato.trusted.sources.batches import Parts, StreamSource
 from sfumato.trusted.sources.duckdb_files import DuckDB
 from sfumato.trusted.sources.postgresql import PostgreSQL
 from sfumato.trusted.sources.sql import Connection, rows_of_query, rows_of_table
 from sfumato.trusted.sources.sqlite_files import SQLite
+from sfumato.trusted.sources.sums import alone
 
 R = TypeVar("R")
 

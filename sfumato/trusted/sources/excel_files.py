@@ -28,8 +28,9 @@ from sfumato.trusted.encoding.header import check_columns, header_of_arrow
 from sfumato.trusted.encoding.objects import id_of_object
 from sfumato.trusted.redaction import public_name
 from sfumato.trusted.schema import Schema, text_of
-from sfumato.trusted.sources.batches import ROWS_AT_ONCE, Parts, StreamSource, alone
+from sfumato.trusted.sources.batches import ROWS_AT_ONCE, Parts, StreamSource
 from sfumato.trusted.sources.locations import Location
+from sfumato.trusted.sources.sums import alone
 
 _WORKBOOK = re.compile(r"(?P<path>.+\.xlsx)(?:#(?P<sheet>.+))?", re.IGNORECASE | re.DOTALL)
 _MOST_ROWS = 1 << 20  # of a sheet, by Excel's own rule

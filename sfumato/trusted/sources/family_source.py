@@ -23,8 +23,9 @@ from sfumato.trusted.families.tickets import Tickets, one_array
 from sfumato.trusted.keyed_numbers import BINS, bin_of
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import FamilySchema, Schema, Unit
-from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
+from sfumato.trusted.sources.batches import ROWS_AT_ONCE
 from sfumato.trusted.sources.bounded_source import Readable
+from sfumato.trusted.sources.sums import sum_of
 from sfumato.trusted.sources.temporary_files import BinnedFile, read_batches, temporary_file
 from sfumato.trusted.statistics import PersonLevel, Statistic
 

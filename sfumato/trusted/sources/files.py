@@ -15,8 +15,9 @@ from sfumato.trusted.encoding.header import check_columns, check_storage, header
 from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.schema import Schema, TextFormat
 from sfumato.trusted.sources import csv_files
-from sfumato.trusted.sources.batches import Parts, StreamSource, alone, cores, rows_at_once
+from sfumato.trusted.sources.batches import Parts, StreamSource, rows_at_once
 from sfumato.trusted.sources.locations import BROKEN, Location
+from sfumato.trusted.sources.sums import alone, cores
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _DECLARING = ("parquet", "arrow", "orc")  # formats whose files declare the types of their columns

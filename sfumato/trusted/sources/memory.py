@@ -16,8 +16,10 @@ from sfumato.trusted.encoding.inference import check_inferred
 from sfumato.trusted.encoding.keys import keys
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.sources.batches import ROWS_AT_ONCE, sum_of
+from sfumato.trusted.sources.batches import ROWS_AT_ONCE
 from sfumato.trusted.sources.key_counts import count_all
+from sfumato.trusted.sources.samples import Samples
+from sfumato.trusted.sources.sums import alone
 from sfumato.trusted.statistics import Statistic
 
 
@@ -34,6 +36,7 @@ class MemorySource:
         self._data, self._layout = data, layout_of(schema)
         self._ids = schema.ids
         self._declared = declared
+        self._samples = Samples()
         if declared:
             self._check_declared(schema)
         else:
@@ -65,7 +68,7 @@ class MemorySource:
     @redact_errors
     def sum(self, statistic: Statistic) -> IntArray:
         """See `Source`."""
-        return sum_of(statistic, ((batch,) for batch in self.batches(statistic.columns)))
+        return self._samples.sum(statistic, lambda names: alone(self.batches(names)))
 
     def batches(self, names: tuple[str, ...]) -> Iterator[Batch]:
         """See `Source`."""

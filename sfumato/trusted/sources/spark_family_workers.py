@@ -13,8 +13,8 @@ from sfumato.trusted.families import FamilyLayout, family_layout_of
 from sfumato.trusted.families.assembly import assemble, keep_named
 from sfumato.trusted.families.tickets import Tickets, one_array
 from sfumato.trusted.schema import FamilySchema
-from sfumato.trusted.sources.batches import sum_of
 from sfumato.trusted.sources.spark_workers import Records, in_pieces, quietly
+from sfumato.trusted.sources.sums import sum_of
 from sfumato.trusted.statistics import PersonLevel, Statistic, statistic_from_dict
 
 TICKETS = pa.schema(

@@ -18,8 +18,8 @@ from sfumato.trusted.constraints import layout_of
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.sources.batches import sum_of
 from sfumato.trusted.sources.contribution_bounding import ContributionBounding
+from sfumato.trusted.sources.sums import sum_of
 from sfumato.trusted.statistics import Statistic, statistic_from_dict
 
 P = ParamSpec("P")

@@ -17,6 +17,7 @@ from sfumato.trusted.statistics.parities import Parities
 from sfumato.trusted.statistics.person_level import PersonLevel
 from sfumato.trusted.statistics.products import Products
 from sfumato.trusted.statistics.range_counts import RangeCounts
+from sfumato.trusted.statistics.sampled import Sampled
 from sfumato.trusted.statistics.scatter import Scatter
 from sfumato.trusted.statistics.slices import Slices
 from sfumato.trusted.statistics.stacked import Stacked
@@ -38,6 +39,7 @@ __all__ = [
     "PersonLevel",
     "Products",
     "RangeCounts",
+    "Sampled",
     "Scatter",
     "Slices",
     "Stacked",

@@ -16,6 +16,7 @@ from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.tables.belief import Belief
 from sfumato.fitting.mechanisms.tables.growing import count_leaves, grow_tree
 from sfumato.fitting.mechanisms.tables.mending import Mending
+from sfumato.fitting.mechanisms.tables.sampling import asked_of, asking, share_of
 from sfumato.fitting.mechanisms.tables.screening import products_of, standing_out, with_products
 from sfumato.fitting.mechanisms.tables.whitening import whiten_features
 from sfumato.fitting.public_rng import public_rng
@@ -110,26 +111,27 @@ def adapt(
     """Ask what is left of the target, each question at the best model so far, and return the best after the last.
 
     Sets of columns are screened; then come gradients, and the leaves of a tree. What the leaves show decides what the
-    rest is spent on: more trees, or more gradients.
+    rest is spent on: more trees, or more gradients. Of very many records a share is asked, see `sampling`.
     """
     if plan.target is None or not plan.mu_steps:
         return None
     grid = plan.grids[plan.target].merge(one_way.classes.groups)
     rank = rank_of(one_way, float(np.sqrt(np.square((*plan.mu_steps, *plan.mu_rest)).sum())))
     belief = before_any_gradient(plan, plan.target, one_way, pairs, mixture, rank, prior_sd)
+    ask = asking(curator, share_of(one_way, belief.pool, min(*plan.mu_steps, *plan.mu_rest)))
     if plan.mu_screen is not None:
         screen = products_of(one_way, belief.model, plan.target, grid)
-        found = standing_out(curator.measure(screen, plan.mu_screen))
+        found = standing_out(ask(screen, plan.mu_screen))
         if found:
             belief = _start(with_products(belief.features, found), plan.target, one_way, mixture, prior_sd)
     for mu in plan.mu_steps:
-        belief = belief.after(curator.measure(Gradient(belief.model, plan.target, grid), mu))
+        belief = belief.after(ask(Gradient(belief.model, plan.target, grid), mu))
     if plan.mu_leaves is None:
         return belief.model
 
     def ask_leaves(mending: Mending, mu: float) -> Measurement:
         tree = grow_tree(one_way, mending.pool, mending.told, count_leaves(one_way.size, mu))
-        return curator.measure(LeafCounts(tree, str(plan.target), grid), mu)
+        return ask(LeafCounts(tree, str(plan.target), grid), mu)
 
     first = ask_leaves(belief.mending, plan.mu_leaves)
     mending = belief.mending.after(first)
@@ -138,7 +140,7 @@ def adapt(
             mending = mending.after(ask_leaves(mending, mu))
         return mending.mended
     for mu in plan.mu_rest:
-        belief = belief.after(curator.measure(Gradient(belief.model, plan.target, grid), mu))
+        belief = belief.after(ask(Gradient(belief.model, plan.target, grid), mu))
     return belief.mending.after(first).mended
 
 
@@ -170,16 +172,17 @@ def _start(features: Features, target: str, one_way: OneWays, mixture: TargetMod
 
 def adapt_again(answers: list[Measurement], one_way: OneWays, mixture: TargetModel, prior_sd: float) -> Softmax | None:
     """The best model for another mixture, from gradients and leaves that were once released."""
-    asked = [answer.statistic for answer in answers if isinstance(answer.statistic, Gradient)]
-    if not asked:
+    asked = [statistic for statistic, _ in map(asked_of, answers)]
+    first = next((statistic for statistic in asked if isinstance(statistic, Gradient)), None)
+    if first is None:
         return None
-    belief = _start(asked[0].model.features, asked[0].target, one_way, mixture, prior_sd)
-    for answer in answers:
-        if isinstance(answer.statistic, Gradient):
+    belief = _start(first.model.features, first.target, one_way, mixture, prior_sd)
+    for answer, statistic in zip(answers, asked, strict=True):
+        if isinstance(statistic, Gradient):
             belief = belief.after(answer)
     mending = belief.mending
-    for answer in answers:
-        if isinstance(answer.statistic, LeafCounts):
+    for answer, statistic in zip(answers, asked, strict=True):
+        if isinstance(statistic, LeafCounts):
             mending = mending.after(answer)
     return mending.mended
 

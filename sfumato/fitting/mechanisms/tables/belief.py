@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.fitting.mechanisms.tables.mending import Mending
+from sfumato.fitting.mechanisms.tables.sampling import asked_of
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.encoding import Batch
@@ -95,13 +96,13 @@ class Belief:
 
     def after(self, answer: Measurement) -> "Belief":
         """The belief after one more gradient."""
-        asked = answer.statistic
+        asked, share = asked_of(answer)
         if not isinstance(asked, Gradient):
             raise TypeError("a belief about the target learns from gradients only")
         here = asked.model.coefficients * COEFFICIENT_UNIT @ contrasts(self.classes)
         p = asked.model.probabilities(self.psi / PSI_UNIT)
         curve = _curvature(self.psi, p, asked.weights(self.psi, p) / UNIT, Tuning.smooth) * (
-            self.size / self.psi.shape[1]
+            share * self.size / self.psi.shape[1]
         )
         reading = Reading(curve, answer.values / UNIT, here.ravel(), answer.sigma / UNIT)
         return replace(self, readings=(*self.readings, reading))

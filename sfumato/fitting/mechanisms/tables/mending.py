@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sfumato.fitting.mechanisms.tables.sampling import asked_of
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch
@@ -51,12 +52,12 @@ class Mending:
 
         One that finds little is left out: along its cuts the model is about right, and noise would make it worse.
         """
-        asked = answer.statistic
+        asked, share = asked_of(answer)
         if not isinstance(asked, LeafCounts):
             raise TypeError("a model is mended by counts in leaves only")
         leaf, classes = asked.tree.leaf(self.pool), self.told.shape[1]
         expected = np.stack([np.bincount(leaf, told, asked.tree.leaves) for told in self.told.T], axis=1)
-        expected = expected * (self.size / len(leaf)) + Tuning.least_expected * self.told.mean(axis=0)
+        expected = expected * (share * self.size / len(leaf)) + Tuning.least_expected * self.told.mean(axis=0)
         counts = Counts.of(asked.tree, answer.values.reshape(-1, classes), expected, answer.sigma)
         spread, gain = counts.likeliest()
         if gain < (Tuning.worth_another if self.trees else Tuning.worth_first):

@@ -12,6 +12,7 @@ from scipy.stats import chi2
 
 from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.pairs import relevance
+from sfumato.fitting.mechanisms.tables.sampling import asked_of
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.feature_maps import Features, Grid, Lookup, Softmax
@@ -67,7 +68,7 @@ def signs_of(column: OneWay) -> Grid:
 
 def standing_out(answer: Measurement) -> tuple[Lookup, ...]:
     """The products that chance does not explain, as features: the value is 1 or -1."""
-    asked = answer.statistic
+    asked, _ = asked_of(answer)
     if not isinstance(asked, Products):
         raise TypeError("a screen is made of products only")
     length = ((answer.values / answer.sigma).reshape(len(asked.sets), -1) ** 2).sum(axis=1)
