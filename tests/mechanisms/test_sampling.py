@@ -147,7 +147,7 @@ def test_a_release_of_a_share(monkeypatch, tmp_path):
     opened = open_release(tmp_path / "b.sfumato")
     assert all(check.holds for check in verify(opened))
     assert np.allclose(opened.predict_proba(fresh), release.predict_proba(fresh))
-    assert "of the records" in str([item.title for item in opened.statement.items])
+    assert "of the records" in asked(opened)[0].statistic.title
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace", "label"])

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property
 from typing import Any, assert_never
 
 import numpy as np
@@ -86,14 +86,23 @@ class Products(Titled):
         for part in batch.parts(_RECORDS_AT_ONCE, self.columns):
             p = self.model.probabilities(self.model.features(part))
             off = bounded_residual(p, self.grid.cells_of(part.codes[self.target]), np.ones(part.rows))
-            # whole numbers of at most 2**22 each, 2**11 of them: the product is exact
-            total += (self.products(part) @ off.T).astype(np.int64)
+            signs = np.array([2.0 * grid.cells_of(part.codes[name]) - 1.0 for name, grid in self.grids.items()])
+            for beginning, last, places in self._beginnings:
+                begun = np.multiply.reduce(signs[beginning], axis=0, keepdims=True) * off
+                # whole numbers of at most 2**22 each, 2**11 of them: the product is exact
+                total[places] += (signs @ begun.T)[last].astype(np.int64)
         return total.ravel()
 
-    def products(self, batch: Batch) -> FloatArray:
-        """s of each record (sets x records): 1 or -1."""
-        signs = {name: 2.0 * grid.cells_of(batch.codes[name]) - 1.0 for name, grid in self.grids.items()}
-        return np.array([reduce(np.multiply, [signs[name] for name in names]) for names in self.sets])
+    @cached_property
+    def _beginnings(self) -> list[tuple[list[int], list[int], list[int]]]:
+        """Sets that are alike but for their last column: the others, the last of each, and where each stands."""
+        number = {name: place for place, name in enumerate(self.grids)}
+        found: dict[tuple[str, ...], tuple[list[int], list[int]]] = {}
+        for place, (*names, last) in enumerate(self.sets):
+            lasts, places = found.setdefault(tuple(names), ([], []))
+            lasts.append(number[last])
+            places.append(place)
+        return [([number[name] for name in names], *both) for names, both in found.items()]
 
     def follows(self, schema: Schema) -> bool:
         """See `Statistic`."""
