@@ -19,13 +19,13 @@ from sfumato.sklearn import PrivateGaussianMixture
 from sfumato.trusted import session
 from sfumato.trusted.curator import Curator
 from sfumato.trusted.ledger import Ledger
-from sfumato.trusted.sources import batches, temporary_files
+from sfumato.trusted.sources import samples, temporary_files
 from tests.conftest import MIXED, make_table
 from tests.test_cli import flat, release, run
 
 SPENT = "counts epsilon 1 at delta 1e-06 of dataset mixed as spent"
 LATE = {
-    "reading": (batches, "sum_of"),
+    "reading": (samples, "sum_of"),
     "measuring": (Curator, "measure"),
     "fitting": (fit, "average_fits"),
     "closing the books": (Ledger, "commit"),

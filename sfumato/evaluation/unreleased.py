@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow.dataset
-
 from sfumato.trusted.encoding.frames import kind_of, names_of
 from sfumato.trusted.schema import Schema, TextFormat
 from sfumato.trusted.schema.constraints import Key
@@ -57,6 +55,6 @@ def _names(data: Any, text: TextFormat) -> list[str] | None:
         if is_workbook(data):
             return list(excel_files.header_types(data))
         return None if is_array_file(data) else list(files.header_types(data, text))
-    if isinstance(data, pyarrow.dataset.Dataset):
+    if files.is_dataset(data):
         return list(data.schema.names)
     return names_of(data) if kind_of(data) is not None else None

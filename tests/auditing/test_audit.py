@@ -162,7 +162,7 @@ def test_a_fault_is_taken_out_again(name):
     """Also where an error ends the trial."""
     owners = (
         faults.SecureNoise, faults.Curator, faults.PrivacyFilter, faults.Budget, faults.Reservation,
-        faults.NumericCodec, faults.CategoricalCodec, faults.batches, faults.contribution_bounding, faults.assembly,
+        faults.NumericCodec, faults.CategoricalCodec, faults.sums, faults.contribution_bounding, faults.assembly,
         faults.family_source,
     )  # fmt: skip
     before = [dict(vars(owner)) for owner in owners]

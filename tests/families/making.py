@@ -14,7 +14,7 @@ import pytest
 
 from sfumato.trusted import keyed_numbers
 from sfumato.trusted.schema import FamilySchema
-from sfumato.trusted.sources import batches, family_source, temporary_files
+from sfumato.trusted.sources import family_source, sums, temporary_files
 from sfumato.trusted.sources.family_opening import open_family
 from sfumato.trusted.sources.family_source import FamilySource
 from tests.families.slow import Records, Rows, SlowFamily
@@ -215,5 +215,5 @@ def few_bins(bins: int = 3) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (keyed_numbers, temporary_files, family_source):
             patch.setattr(module, "BINS", bins)
-        patch.setattr(batches, "cores", lambda: 1)
+        patch.setattr(sums, "cores", lambda: 1)
         yield

@@ -165,7 +165,7 @@ CODES = {name: codes_of(column) for name, column in COLUMNS.items()}
 def test_a_model_comes_back_as_it_was():
     model = random_mixture(7)
     again = StepMixture.from_parts(*model.to_parts(), CODES)
-    assert model.distance(again) == 0.0
+    assert model.distance(again) < 1e-12  # the same numbers in another order in memory: a product's last bit
     assert model.distance(random_mixture(8)) > 0.01
     one, two = (each.sample(50, np.random.default_rng(0)).codes for each in (model, again))
     assert all(np.array_equal(one[name], two[name]) for name in CELLS)

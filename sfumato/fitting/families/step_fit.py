@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from sfumato.fitting.families.step_mixture import Factor, Shape, StepMixture
 from sfumato.fitting.mechanisms.counts.assembly import pieces_of, without_unseen_tails
@@ -193,6 +193,6 @@ def _shapes_of_first(held: FloatArray, column: OneWay, coarse: IntArray, first: 
         shape = first[at] / first[at].sum()
         expected = max(float(counts[at].sum()), 1.0) * shape
         off = float(((counts[at] - expected) ** 2 / (variance + expected)).sum())
-        if off <= chi2.ppf(Tuning.same_shape, len(at) - 1):
+        if off <= 2 * gammaincinv((len(at) - 1) / 2, Tuning.same_shape):
             held[at] = held[at].sum() * shape
     return held

@@ -1,13 +1,13 @@
 """Parquet and CSV files and folders of them, and Arrow datasets, as streams."""
 
+import sys
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.dataset
 import pyarrow.parquet
 
 from sfumato.errors import DataError
@@ -18,6 +18,9 @@ from sfumato.trusted.sources import csv_files
 from sfumato.trusted.sources.batches import Parts, StreamSource, rows_at_once
 from sfumato.trusted.sources.locations import BROKEN, Location
 from sfumato.trusted.sources.sums import alone, cores
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _DECLARING = ("parquet", "arrow", "orc")  # formats whose files declare the types of their columns
@@ -61,7 +64,13 @@ def dialect_of(file: Location, text: TextFormat) -> csv_files.Dialect:
     return csv_files.Dialect(text.separator or _DELIMITERS[file.suffix], text.encoding)
 
 
-def of_dataset(dataset: pyarrow.dataset.Dataset, schema: Schema) -> StreamSource:
+def is_dataset(data: object) -> bool:
+    """Whether it is an Arrow dataset; the module, which takes its time, need not be loaded for that."""
+    module = sys.modules.get("pyarrow.dataset")
+    return module is not None and isinstance(data, module.Dataset)
+
+
+def of_dataset(dataset: "Dataset", schema: Schema) -> StreamSource:
     """The source of an Arrow dataset of files that declare their types."""
     if not _declares_types(dataset):
         raise DataError(
@@ -77,7 +86,7 @@ def of_dataset(dataset: pyarrow.dataset.Dataset, schema: Schema) -> StreamSource
     return StreamSource(header_of_arrow(dataset.schema, schema), schema, read)
 
 
-def _declares_types(dataset: pyarrow.dataset.Dataset) -> bool:
+def _declares_types(dataset: "Dataset") -> bool:
     """Whether all its files say what types they hold; a reader of others guesses from the rows."""
     if children := getattr(dataset, "children", None):
         return all(map(_declares_types, children))

@@ -3,8 +3,6 @@
 import secrets
 from pathlib import Path
 
-import pyarrow.dataset
-
 from sfumato.errors import DataError
 from sfumato.trusted.encoding.frames import kind_of
 from sfumato.trusted.schema import Schema
@@ -43,7 +41,7 @@ def open_local(data: object, schema: Schema, declared: bool) -> StreamSource | M
         return array_files.of_arrays(Path(data), schema) if arrays else files.of_path(data, schema)
     if isinstance(data, Database):
         return of_database(data, schema)
-    if isinstance(data, pyarrow.dataset.Dataset):
+    if files.is_dataset(data):
         return files.of_dataset(data, schema)
     if kind_of(data) is not None:
         return MemorySource(data, schema, declared)

@@ -9,7 +9,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from sfumato.trusted.adjacency import Adjacency
-from sfumato.trusted.arrays import FloatArray, IntArray
+from sfumato.trusted.arrays import IntArray
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps.features import Softmax
 from sfumato.trusted.feature_maps.grid import Grid, grids_follow

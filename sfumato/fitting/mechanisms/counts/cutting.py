@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from sfumato.fitting.mechanisms.counts.grids import grid_of_cuts
 from sfumato.fitting.mechanisms.counts.looks import Look
@@ -130,7 +130,7 @@ def _heaps(look: Look, start: int, stop: int, mass: float) -> list[tuple[int, in
     lows, highs = ends[first - 1 : last].clip(start, stop), ends[first : last + 1].clip(start, stop)
     counts = look.narrow.values[first - 1 : last]
     even = mass * (highs - lows) / (stop - start)
-    beyond = max(Tuning.heap_deviations, float(norm.isf(Tuning.heap_chance / len(counts))) if len(counts) > 1 else 0.0)
+    beyond = max(Tuning.heap_deviations, -float(ndtri(Tuning.heap_chance / len(counts))) if len(counts) > 1 else 0.0)
     found = (counts - even > beyond * look.narrow.sigma) & (counts > Tuning.heap_share * look.size)
     return list(zip(lows[found].tolist(), highs[found].tolist(), counts[found].tolist(), strict=True))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, norm
+from scipy.special import gammaincinv, ndtri
 
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray, IntArray
@@ -44,7 +44,7 @@ def merge_alike(
     sampling. In the end what is small, such as an empty cell between two large ones, is joined to what it is like.
     """
     limit, total = (
-        chi2.ppf(Tuning.level, counts.shape[1]),
+        2 * gammaincinv(counts.shape[1] / 2, Tuning.level),
         max(counts.sum() if records is None else records, 1.0),
     )
 
@@ -119,7 +119,7 @@ def group_rare(totals: FloatArray, deviation: float, most: int | None = None) ->
 
     At most `most` groups, if given: then the largest stand alone.
     """
-    alone = totals >= max(Tuning.rare, float(norm.isf(min(Tuning.false / len(totals), 0.5)))) * deviation
+    alone = totals >= max(Tuning.rare, -float(ndtri(min(Tuning.false / len(totals), 0.5)))) * deviation
     if most is not None and alone.sum() + (not alone.all()) > most:
         smallest_kept = np.sort(totals)[::-1][most - 2]
         alone &= totals >= smallest_kept

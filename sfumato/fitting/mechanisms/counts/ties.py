@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from sfumato.fitting.mechanisms.counts.functions import Functions, families, from_root, learn_function
 from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
@@ -122,7 +122,7 @@ def _standing_out(table: FloatArray, sd: float) -> float:
     """Records in cells away from the modes that stand out of the noise: a function has none, a mere tendency has."""
     away = table.copy()
     away[np.arange(len(table)), table.argmax(axis=1)] = 0
-    return float(away[away >= float(norm.isf(Tuning.chance / table.size)) * sd].sum())
+    return float(away[away >= -float(ndtri(Tuning.chance / table.size)) * sd].sum())
 
 
 def _conditional(table: FloatArray, sd: float, totals: FloatArray) -> FloatArray:

@@ -14,8 +14,7 @@ from typing import Literal
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import roots_genlaguerre
-from scipy.stats import chi2
+from scipy.special import gammaincinv, roots_genlaguerre
 
 from sfumato.errors import BundleError
 from sfumato.fitting.tuning import TuningConstants
@@ -105,7 +104,7 @@ def _hard_clip(kind: Kind, d: int, weights: tuple[float, ...], t: FloatArray) ->
 @cache
 def chi2_nodes(d: int, count: int = 400) -> FloatArray:
     """Equally likely values of |z|^2 of a standard normal vector."""
-    nodes: FloatArray = chi2.ppf((np.arange(count) + 0.5) / count, d)
+    nodes: FloatArray = 2 * gammaincinv(d / 2, (np.arange(count) + 0.5) / count)
     return nodes
 
 

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import least_squares
-from scipy.special import softmax
-from scipy.stats import chi2
+from scipy.special import chdtr, gammaincinv, softmax
 
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import FloatArray
@@ -45,7 +44,7 @@ class ScaleLaw(NamedTuple):
 
 def radii_around(whitening: Whitening) -> Radii:
     """The distances that suit the dimension."""
-    inside = chi2.ppf(Tuning.inside, len(whitening.centre))
+    inside = 2 * gammaincinv(len(whitening.centre) / 2, Tuning.inside)
     beyond = inside[-1] * 2.0 ** np.arange(1, Tuning.doublings + 1)
     return Radii(whitening, tuple(float(edge) for edge in (*inside, *beyond)))
 
@@ -63,7 +62,7 @@ def fit_scales(one: Radii, counts: FloatArray, noise: float) -> ScaleLaw:
     counts = np.where(np.arange(len(counts)) <= last, counts, 0.0)
     edges = np.array((0.0, *one.edges, np.inf))
     deviation = np.sqrt(noise**2 + np.maximum(counts, 1.0))
-    expected = np.diff(chi2.cdf(edges, d)) / deviation
+    expected = np.diff(chdtr(d, edges)) / deviation
     scaled = counts / deviation
     best = float(((scaled - expected * (expected @ scaled) / (expected @ expected)) ** 2).sum()), gaussian
     for number in range(1, min(Tuning.most, last + 1) + 1):
@@ -83,7 +82,7 @@ def _fitted(
 
     def off(theta: FloatArray) -> FloatArray:
         shares, scales = law_of(theta)
-        expected = np.exp(theta[0]) * (shares @ np.diff(chi2.cdf(edges / scales[:, None], d), axis=1))
+        expected = np.exp(theta[0]) * (shares @ np.diff(chdtr(d, edges / scales[:, None]), axis=1))
         residual: FloatArray = (counts - expected) / deviation
         return residual
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
-from scipy.stats import chi2
+from scipy.special import chdtr
 
 from sfumato.fitting.mechanisms.mixture.shrinkage import filter_noise, shrink_matrix, shrink_vector
 from sfumato.fitting.mechanisms.mixture.symmetric import smat
@@ -92,7 +92,7 @@ def read_shells(one: Shells, value: FloatArray, deviation: float, count: float, 
     d, edges, inner = one.dimension, np.array(one.edges), np.array((0.0, *one.edges[:-1]))
     raw = _raw(one, value, deviation)
     gaussian_count, gaussian_spread = (
-        np.diff(chi2.cdf(edges, freedom), prepend=0.0) * factor for freedom, factor in ((d, 1.0), (d + 2, float(d)))
+        np.diff(chdtr(freedom, edges), prepend=0.0) * factor for freedom, factor in ((d, 1.0), (d + 2, float(d)))
     )
     z_score = _z_scores(one, raw, max(count, 0.0) * gaussian_count)
     kept = _kept(z_score)

@@ -8,7 +8,7 @@ import itertools
 import math
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.pairs import relevance
@@ -72,7 +72,7 @@ def standing_out(answer: Measurement) -> tuple[Lookup, ...]:
     if not isinstance(asked, Products):
         raise TypeError("a screen is made of products only")
     length = ((answer.values / answer.sigma).reshape(len(asked.sets), -1) ** 2).sum(axis=1)
-    limit = chi2.isf(Tuning.false / len(asked.sets), asked.grid.size - 1)
+    limit = chdtri(asked.grid.size - 1, Tuning.false / len(asked.sets))
     kept: IntArray = np.argsort(-length, kind="stable")[: Tuning.most_kept]
     return tuple(_product(asked, asked.sets[place]) for place in kept if length[place] > limit)
 

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from sfumato.errors import BundleError
 from sfumato.fitting.mechanisms.counts.merging import group_rare, merge_to
@@ -71,8 +71,8 @@ def surprising(answer: Measurement, mixture: TableMixture, size: float) -> tuple
     off = np.abs(answer.values - expected)
     noise = math.sqrt(answer.sigma**2 + size + size**2 / pool.rows)
     if len(off) >= Tuning.many:  # most sets are of no matter, so that what they are off is noise or a loose fit
-        noise = max(noise, float(np.median(off)) / norm.isf(0.25))
-    limit = max(norm.isf(Tuning.false / len(asked.sets) / 2) * noise, Tuning.strength * size)
+        noise = max(noise, float(np.median(off)) / ndtri(0.75))
+    limit = max(-ndtri(Tuning.false / len(asked.sets) / 2) * noise, Tuning.strength * size)
     order = np.argsort(-off, kind="stable")[: Tuning.most_kept]
     return tuple(asked.sets[place] for place in order if off[place] > limit)
 
