@@ -8,6 +8,7 @@ import pytest
 from sfumato.fitting.mechanisms.counts.classes import Classes
 from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
+from sfumato.fitting.mechanisms.tables import coarse_map
 from sfumato.fitting.mechanisms.tables.approximation import ProductMixture, approximate, evidence
 from sfumato.fitting.mechanisms.tables.averaging import average_fits
 from sfumato.fitting.mechanisms.tables.start import start_anywhere
@@ -58,14 +59,14 @@ def test_the_gradient_agrees_with_differences():
         marginals,
         seen.offsets,
     )
-    _, by_logits, by_weights = mixture.error(seen)
+    by_logits, by_weights = mixture.slope(seen)
     for parameter, gradient in ((mixture.logits, by_logits), (mixture.weight_logits, by_weights)):
         for place in itertools.islice(np.ndindex(parameter.shape), 0, None, 7):
             kept = parameter[place]
             ends = []
             for step in (-0.05, 0.05):
                 parameter[place] = kept + step
-                ends.append(mixture.error(seen)[0])
+                ends.append(mixture.error(seen))
             parameter[place] = kept
             slope = (ends[1] - ends[0]) / 0.1
             assert slope == pytest.approx(gradient[place], rel=0.05, abs=0.05 + 1e-3 * np.abs(gradient).max())
@@ -121,13 +122,49 @@ def test_columns_that_are_in_no_pair_have_no_cells_and_change_nothing():
     fewer = PairTables(pairs.coarse, pairs.grids, kept, dict.fromkeys(kept, 20.0))
     seen, whole = evidence(one_way, fewer), evidence(one_way, pairs)
     assert seen.coarse.shape == (12, SIZES["a"] + SIZES["b"])
-    assert not seen.coarse[SIZES["a"] + SIZES["b"] :].any()
+    assert not seen.coarse.matrix[SIZES["a"] + SIZES["b"] :].any()
     assert np.array_equal(seen.pairs, whole.pairs[:, :7, :7])
     whole.pair_precision[7:] = whole.pair_precision[:, 7:] = 0
     marginals = np.concatenate([column.theta for column in one_way.columns.values()], axis=1)[[0, 0, 1]]
     mixture = ProductMixture(rng.normal(size=(3, 12)), rng.normal(size=3), np.array([0, 0, 1]), marginals, seen.offsets)
-    for one, other in zip(mixture.error(seen), mixture.error(whole), strict=True):
+    assert mixture.error(seen) == pytest.approx(mixture.error(whole), rel=1e-5)
+    for one, other in zip(mixture.slope(seen), mixture.slope(whole), strict=True):
         assert one == pytest.approx(other, rel=1e-5, abs=1e-4)
+
+
+def test_columns_that_are_in_no_pair_can_be_left_out_and_keep_their_marginals():
+    rng = np.random.default_rng(2)
+    one_way, pairs = tables(hidden(rng, 4, 2), 2, 5_000.0, 20.0, rng)
+    kept = {pair: table for pair, table in pairs.tables.items() if "b" not in pair}
+    fewer = PairTables(pairs.coarse, pairs.grids, kept, dict.fromkeys(kept, 20.0))
+    start = start_anywhere(one_way, [3, 3])
+    seen = evidence(one_way, fewer, paired_only=True)
+    assert seen.one_way.shape == (SIZES["a"] + SIZES["c"], 2)
+    _, (a, b, c) = approximate(one_way, seen, start, 300)
+    _, (all_a, all_b, all_c) = approximate(one_way, evidence(one_way, fewer), start, 300)
+    assert np.allclose(b, one_way.columns["b"].theta[start.owner])
+    for one, other in ((a, all_a), (b, all_b), (c, all_c)):
+        assert np.abs(one - other).max() < 0.03
+
+
+@pytest.mark.parametrize("rows_at_once", [1, 7, 1_000])
+def test_the_coarse_map_multiplies_as_its_matrix_does(rows_at_once, monkeypatch):
+    monkeypatch.setattr(coarse_map, "_ROWS_AT_ONCE", rows_at_once)
+    rng = np.random.default_rng(5)
+    spans = [slice(0, 4), slice(4, 5), slice(5, 11)]
+    cells = [np.array([5, 6]), np.array([0]), np.array([1, 2, 4])]
+    seen = [(at, own, rng.random((at.stop - at.start, len(own)))) for at, own in zip(spans, cells, strict=True)]
+    seen.append((spans[0], np.array([3]), rng.random((4, 1))))  # as of a column that is tied to the first
+    one = coarse_map.CoarseMap.of((12, 7), seen)
+    matrix = np.zeros((12, 7))
+    for rows, own, values in seen:
+        matrix[rows, own] += values
+    groups, back = rng.random((3, 12)), rng.random((3, 7))
+    added = np.ones((3, 12))
+    one.add_groups_of(back, added)
+    assert np.allclose(one.matrix, matrix)
+    assert np.allclose(one.cells_of(groups), groups @ matrix)
+    assert np.allclose(added, 1 + back @ matrix.T)
 
 
 def test_the_average_of_fits_is_nearer_than_they_are_in_the_mean():

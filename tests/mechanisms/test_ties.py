@@ -107,7 +107,7 @@ def test_the_tables_of_a_child_are_evidence_on_its_parent(zips, rng):
     ways, pairs = counted({"zip": zips, "city": zips % 4, "other": other})
     tied = add_ties((), ways, pairs)
     starts = {"zip": 0, "city": ZIPS, "other": ZIPS + 4}
-    seen = coarse_map(ways, tied, starts, ZIPS + 7)
+    seen = coarse_map(ways, tied, starts, ZIPS + 7).matrix
     assert np.array_equal(seen[:ZIPS, :ZIPS], np.eye(ZIPS))
     assert np.allclose(seen[:ZIPS, ZIPS : ZIPS + 4], tied.ties["city"].table)
     assert not seen[ZIPS : ZIPS + 4].any()  # its own theta has no say in any pair

@@ -20,6 +20,7 @@ from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.mechanisms.tables.approximation import Evidence, ProductMixture
 from sfumato.fitting.mechanisms.tables.approximation import Tuning as Approximation
+from sfumato.fitting.mechanisms.tables.coarse_map import CoarseMap
 from sfumato.fitting.mechanisms.tables.fit import count_components
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
@@ -104,11 +105,11 @@ def _evidence(
     counts = np.concatenate([*(part.counts for part in parts), [size]])
     sampled = np.concatenate([*(part.variance + part.counts.clip(1) for part in parts), [size]])
     offsets = np.cumsum([0, *(len(part.counts) for part in parts)])
-    coarse = np.zeros((len(counts), width + 1), dtype=np.float32)
-    coarse[-1, -1] = 1.0
+    read = [(slice(len(counts) - 1, len(counts)), np.array([width]), np.ones((1, 1)))]
     for part, offset in zip(parts, offsets, strict=False):
         for name, cells in zip(part.names, part.reads, strict=True):
-            coarse[offset + np.arange(len(cells)), starts[name] + cells] = 1.0
+            seen = np.eye(cells.max() + 1)[cells]
+            read.append((slice(offset, offset + len(cells)), starts[name] + np.arange(seen.shape[1]), seen))
     tables = np.zeros((1, width + 1, width + 1), dtype=np.float32)
     precision = np.zeros((width + 1, width + 1), dtype=np.float32)
     own = {part.names for part in parts}
@@ -132,10 +133,11 @@ def _evidence(
     return Evidence(
         (counts / size).astype(np.float32)[:, None],
         (size**2 / sampled).astype(np.float32)[:, None],
-        coarse,
+        CoarseMap.of((len(counts), width + 1), read),
         tables,
         precision,
         offsets,
+        np.ones(len(counts), dtype=bool),
     )
 
 

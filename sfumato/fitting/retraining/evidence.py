@@ -58,7 +58,7 @@ def evidence_of(
         marginals,
         Tuning.prior,
         (Linear(None, seen.one_way, precision),),
-        None if pairs is None else Pairs(seen.coarse, seen.pairs, seen.pair_precision),
+        None if pairs is None else Pairs(seen.coarse.matrix, seen.pairs, seen.pair_precision),
         None if along is None else histograms_of(along, one_way),
         None if embedded is None else waves_of(embedded, one_way),
     )

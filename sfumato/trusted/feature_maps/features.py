@@ -7,10 +7,11 @@ integer-valued floats that stay below 2**53 and so are exact in any order, the e
 what remains are single IEEE operations in a fixed order.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,8 @@ PSI_UNIT = 2.0**-8  # of psi
 COEFFICIENT_UNIT = 2.0**-16
 ONE = 256  # psi of the constant
 _MOST_PSI = 2**15 - 1
+_RECORDS_AT_ONCE, _FEWEST_AT_ONCE, _VALUES_AT_ONCE = 1 << 12, 1 << 9, 1 << 22
+_LOOKUPS_AT_ONCE = 64
 _LOGIT_SHIFT = 2.0**-14  # from the unit of a logit, 2**-24, to that of the table of exponentials, 2**-10
 _EXPONENTIALS = np.rint(2.0**30 * np.exp(-np.arange(2**15) / 2**10))
 
@@ -42,6 +45,33 @@ class Lookup:
     def __post_init__(self) -> None:
         if self.values.shape[1:] != tuple(grid.size for grid in self.grids) or len(self.columns) != len(self.grids):
             raise ValueError("a look-up needs a value for every cell of its grids")
+
+
+class _Together(NamedTuple):
+    """Some look-ups of as many columns and values each, so that one step looks up all of them.
+
+    places   where the cells of each column stand, first columns of all look-ups first (columns x look-ups)
+    sizes    how many cells each column has (columns x look-ups)
+    begins   where the table of each look-up begins in `values`
+    values   all tables side by side, for each value
+    """
+
+    places: IntArray
+    sizes: IntArray
+    begins: IntArray
+    values: FloatArray
+
+    @classmethod
+    def of(cls, lookups: Sequence[Lookup], numbers: Mapping[tuple[str, int], int]) -> "_Together":
+        pairs = [list(zip(one.columns, one.grids, strict=True)) for one in lookups]
+        tables = [one.values.reshape(len(one.values), -1) for one in lookups]
+        begins = np.cumsum([0, *(table.shape[1] for table in tables)])[:-1]
+        return cls(
+            np.array([[numbers[name, id(grid)] for name, grid in pair] for pair in pairs]).T,
+            np.array([[grid.size for _, grid in pair] for pair in pairs]).T,
+            begins,
+            np.concatenate(tables, axis=1).astype(np.float64),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +116,11 @@ class Features:
         return tuple(dict.fromkeys(name for name, _ in self.grids))
 
     @property
+    def records_at_once(self) -> int:
+        """How many records are worth looking at together: fewer where each has very many values."""
+        return max(_FEWEST_AT_ONCE, min(_RECORDS_AT_ONCE, _VALUES_AT_ONCE // max(1, len(self.directions))))
+
+    @property
     def grids(self) -> list[tuple[str, Grid]]:
         """Every column that is looked at, with each of its grids."""
         read = [(lookup.columns, lookup.grids) for lookup in self.lookups]
@@ -94,31 +129,67 @@ class Features:
 
     def values(self, batch: Batch) -> FloatArray:
         """The looked-up values of each record (values x records), integer-valued."""
-        cells: dict[tuple[str, int], IntArray] = {}
-        for lookup in self.lookups:
-            for name, grid in zip(lookup.columns, lookup.grids, strict=True):
-                if (name, id(grid)) not in cells:
-                    cells[name, id(grid)] = grid.cell_of_code.take(batch.codes[name]).astype(np.int64)
-        found, row = np.empty((len(self.directions), batch.rows)), 0
-        for lookup in self.lookups:
-            number = cells[lookup.columns[0], id(lookup.grids[0])]
-            for name, grid in zip(lookup.columns[1:], lookup.grids[1:], strict=True):
-                number = number * grid.size + cells[name, id(grid)]
-            for values in lookup.values.reshape(len(lookup.values), -1).astype(np.float64):
-                values.take(number, out=found[row], mode="clip")
-                row += 1
-        for by_leaf in self.trees:
-            found[row : row + len(by_leaf.values)] = by_leaf.values[:, by_leaf.tree.leaf(batch)]
-            row += len(by_leaf.values)
-        return found
+        return self._values(self._cells(batch), self._leaves(batch))
 
     def __call__(self, batch: Batch) -> FloatArray:
         """psi of each record (size x records), integer-valued and at most 2**15 - 1."""
         psi = np.empty((self.size, batch.rows))
         psi[0] = ONE
-        product = self._directions.T @ self.values(batch)
-        psi[1:] = np.rint(product * (VALUE_UNIT * DIRECTION_UNIT / PSI_UNIT)).clip(-_MOST_PSI, _MOST_PSI)
+        cells, leaves = self._cells(batch), self._leaves(batch)
+        for first in range(0, batch.rows, self.records_at_once):
+            some = slice(first, first + self.records_at_once)
+            product = self._directions.T @ self._values(cells[:, some], leaves[:, some])
+            product *= VALUE_UNIT * DIRECTION_UNIT / PSI_UNIT
+            psi[1:, some] = np.rint(product, out=product).clip(-_MOST_PSI, _MOST_PSI, out=product)
         return psi
+
+    def _cells(self, batch: Batch) -> Int32Array:
+        """The cell of each record in every grid of the look-ups (grids x records)."""
+        cells = np.empty((len(self._read), batch.rows), dtype=np.int32)
+        for place, (name, grid) in enumerate(self._read.values()):
+            cells[place] = grid.cells_of(batch.codes[name])
+        return cells
+
+    def _leaves(self, batch: Batch) -> IntArray:
+        """The leaf of each record in every tree (trees x records)."""
+        return np.array([one.tree.leaf(batch) for one in self.trees], dtype=np.int64).reshape(
+            len(self.trees), batch.rows
+        )
+
+    def _values(self, cells: Int32Array, leaves: IntArray) -> FloatArray:
+        """The values of some records, by their cells and leaves."""
+        found, row = np.empty((len(self.directions), cells.shape[1])), 0
+        for one in self._together:
+            number = cells[one.places[0]].astype(np.int64)
+            for place, size in zip(one.places[1:], one.sizes[1:], strict=True):
+                number *= size[:, None]
+                number += cells[place]
+            number += one.begins[:, None]
+            each, end = len(one.values), row + len(one.values) * len(number)
+            for value, table in enumerate(one.values):
+                found[row + value : end : each] = table.take(number, mode="clip")
+            row = end
+        for by_leaf, leaf in zip(self.trees, leaves, strict=True):
+            found[row : row + len(by_leaf.values)] = by_leaf.values[:, leaf]
+            row += len(by_leaf.values)
+        return found
+
+    @cached_property
+    def _read(self) -> dict[tuple[str, int], tuple[str, Grid]]:
+        """Every column with each of its grids, once."""
+        read = (zip(lookup.columns, lookup.grids, strict=True) for lookup in self.lookups)
+        return {(name, id(grid)): (name, grid) for name, grid in itertools.chain(*read)}
+
+    @cached_property
+    def _together(self) -> list["_Together"]:
+        """The look-ups in order, neighbours of one shape as many at a time as stay near the processor."""
+        runs = itertools.groupby(self.lookups, key=lambda lookup: (len(lookup.columns), len(lookup.values)))
+        numbers = {key: place for place, key in enumerate(self._read)}
+        found = []
+        for alike in (list(run) for _, run in runs):
+            some = (alike[first : first + _LOOKUPS_AT_ONCE] for first in range(0, len(alike), _LOOKUPS_AT_ONCE))
+            found += [_Together.of(lookups, numbers) for lookups in some]
+        return found
 
     @cached_property
     def _directions(self) -> FloatArray:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_BUFFER, _BUFFERS, _LEAST_BUFFER = 1 << 20, 1 << 26, 1 << 16  # bytes read ahead of a column, and of all of them
 _DECLARING = ("parquet", "arrow", "orc")  # formats whose files declare the types of their columns
 
 
@@ -157,7 +158,8 @@ def _batches(stored: _Parquet, names: tuple[str, ...], group: int | None = None)
     Text stays a dictionary where the file has one, so that each word is looked up once.
     """
     texts = [name for name in names if family(stored.storage.field(name).type) == "text"]
-    with _open_parquet(stored.file, read_dictionary=texts, pre_buffer=False, buffer_size=1 << 20) as opened:
+    buffer = max(_LEAST_BUFFER, min(_BUFFER, _BUFFERS // max(1, len(names))))
+    with _open_parquet(stored.file, read_dictionary=texts, pre_buffer=False, buffer_size=buffer) as opened:
         yield from opened.iter_batches(
             batch_size=rows_at_once(len(names)),
             columns=list(names),

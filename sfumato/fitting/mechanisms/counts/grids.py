@@ -47,10 +47,8 @@ def grid_of_cuts(codes: NumericCodec, cuts: Iterable[int]) -> Grid:
         runs.append(range(start, stop))
     runs += [range(code, code + 1) for code, step in places.items() if step == bound]
     runs += [range(codes.missing, codes.missing + 1)] if codes.missing is not None else []
-    cell_of_code = np.empty(codes.size, dtype=np.int64)
-    for cell, run in enumerate(runs):
-        cell_of_code[run.start : run.stop] = cell
-    return Grid.of_cells(cell_of_code)
+    rising = sorted(range(len(runs)), key=lambda cell: runs[cell].start)
+    return Grid(tuple(runs[cell].start for cell in rising), tuple(rising), codes.size)
 
 
 def cut_at(codes: Codes, grid: Grid, edges: Iterable[int]) -> Grid:

@@ -1,5 +1,7 @@
 """The weight of every code inside the cells of a long column, from what was told of the kinds of its values."""
 
+import itertools
+
 import numpy as np
 
 from sfumato.fitting.mechanisms.counts.rates import add_silent, possible_kinds, rates_of
@@ -35,9 +37,11 @@ def weights_of(shape: Shape, counts: FloatArray, sigma: float) -> CodeWeights:
 def _codes_of_kinds(shape: Shape) -> FloatArray:
     """How many codes of each kind but the silent one every region has (regions x kinds)."""
     kinds, regions = kinds_of(shape.codes), shape.regions
-    number = regions.cell_of_code * np.int64(kinds.size) + kinds.of_code
-    counted = np.bincount(number, minlength=regions.size * kinds.size).reshape(regions.size, kinds.size)
-    return counted[:, :-1].astype(np.float64)
+    counted = np.zeros((regions.size, kinds.size))
+    runs = itertools.pairwise((*regions.starts, regions.codes))
+    for cell, (start, stop) in zip(regions.cells, runs, strict=True):
+        counted[cell] += np.bincount(kinds.of_code[start:stop], minlength=kinds.size)
+    return counted[:, :-1]
 
 
 def _region_starts(shape: Shape) -> tuple[IntArray, IntArray]:

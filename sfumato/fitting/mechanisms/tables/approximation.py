@@ -3,13 +3,15 @@
     p(x, y = c) = sum over components k of class c of  pi_k prod_j theta_kj[x_j]
 
 theta lives on the groups of each column; the pair tables see it through the 0/1 map G from groups to coarse cells.
-With A = theta G the pair tables of a class are A' diag(pi) A, so that error and gradient are a few matrix products. The
-error is that of a Gaussian measurement: squared residuals over their variance; and a Dirichlet prior draws every
+With A = theta G the pair tables of a class are A' diag(pi) A, so that error and gradient are a few matrix products.
+The error is that of a Gaussian measurement: squared residuals over their variance; and a Dirichlet prior draws every
 component to the marginals of its class, so that noise alone makes no two columns depend on each other.
+Columns that are in no pair can be left out: their marginals by class are all that is known of them.
 """
 
 import itertools
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -17,7 +19,7 @@ import numpy as np
 
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
-from sfumato.fitting.mechanisms.tables.coarse_map import coarse_map
+from sfumato.fitting.mechanisms.tables.coarse_map import CoarseMap, coarse_map
 from sfumato.fitting.mechanisms.tables.empty_cells import Tuning as Empty
 from sfumato.fitting.mechanisms.tables.empty_cells import empty_cells
 from sfumato.fitting.mechanisms.tables.families import Families
@@ -26,7 +28,8 @@ from sfumato.fitting.mechanisms.tables.triple_evidence import TripleEvidence
 from sfumato.fitting.models.table_mixture.ties import family_of
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
-from sfumato.trusted.arrays import Float32Array, FloatArray, IntArray
+from sfumato.trusted.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from sfumato.trusted.encoding.scratch import scratch_array
 
 
 class Tuning(TuningConstants, group="tables.approximation"):
@@ -40,7 +43,7 @@ class Tuning(TuningConstants, group="tables.approximation"):
     rate = 0.3
     warm = 0.1
     fade = 0.9  # Adam's memories
-    fade_square = 0.99
+    fade_square = 0.9
 
 
 _TINY = np.finfo(np.float32).tiny
@@ -75,24 +78,34 @@ class Evidence:
     one_way   groups of all columns x classes, with the precision (one over variance) of each row
     coarse    0/1 map from groups to coarse cells; columns of no pair have none, so that wide tables cost no squares
     pairs     classes x coarse cells x coarse cells, symmetric, with the precision of each entry; 0: not measured
+    held      which groups of all columns these are; others are left as they start
     """
 
     one_way: Float32Array
     one_way_precision: Float32Array
-    coarse: Float32Array
+    coarse: CoarseMap
     pairs: Float32Array
     pair_precision: Float32Array
     offsets: IntArray  # where the groups of each column start
+    held: BoolArray
     triples: tuple[TripleEvidence, ...] = ()
     whole: WholeRecords | None = None
 
 
-def evidence(one_way: OneWays, pairs: PairTables | None, whole: WholeRecords | None = None) -> Evidence:
-    """Stack the tables. Sampling variance is added to that of noise, so that a large budget does not chase counts."""
-    columns, size = list(one_way.columns.values()), one_way.size
-    offsets = np.cumsum([0, *(len(column.grouped) for column in columns)])
-    variance = np.concatenate([c.variance + c.grouped.mean(axis=1).clip(1) for c in columns]) / size**2
+def evidence(
+    one_way: OneWays, pairs: PairTables | None, whole: WholeRecords | None = None, *, paired_only: bool = False
+) -> Evidence:
+    """Stack the tables. Sampling variance is added to that of noise, so that a large budget does not chase counts.
+
+    paired_only   without the columns that are in no pair
+    """
+    size = one_way.size
     paired = [] if pairs is None else [name for name in one_way.columns if name in set(itertools.chain(*pairs.tables))]
+    columns = {
+        name: column for name, column in one_way.columns.items() if name in paired or not (paired and paired_only)
+    }
+    sizes = [len(column.grouped) for column in columns.values()]
+    variance = np.concatenate([c.variance + c.grouped.mean(axis=1).clip(1) for c in columns.values()]) / size**2
     levels = [] if pairs is None else [int(pairs.coarse[name].max()) + 1 for name in paired]
     starts = dict(zip(paired, np.cumsum([0, *levels]).tolist(), strict=False))
     tables = np.zeros((one_way.classes.count, sum(levels), sum(levels)), dtype=np.float32)
@@ -108,12 +121,20 @@ def evidence(one_way: OneWays, pairs: PairTables | None, whole: WholeRecords | N
             tables[:, rows, across], tables[:, across, rows] = held, held.transpose(0, 2, 1)
             surer = np.where(empty.all(axis=0), Empty.surer, 1.0) * (size / pairs.sigma[one, other]) ** 2
             precision[rows, across], precision[across, rows] = surer, surer.T
-    coarse = coarse_map(one_way, pairs, starts, sum(levels))
-    stacked = np.concatenate([column.grouped for column in columns]) / size
-    groups = {name: slice(*ends) for name, *ends in zip(one_way.columns, offsets, offsets[1:], strict=False)}
-    triples = () if pairs is None else tuple(TripleEvidence.of(triple, groups, size) for triple in pairs.triples)
-    sure = (1 / variance).astype(np.float32)[:, None]
-    return Evidence(stacked.astype(np.float32), sure, coarse, tables, precision, offsets[:-1], triples, whole)
+    told = replace(one_way, columns=columns)
+    stacked = np.concatenate([column.grouped for column in columns.values()]) / size
+    groups = dict(zip(columns, told.spans, strict=True))
+    return Evidence(
+        stacked.astype(np.float32),
+        (1 / variance).astype(np.float32)[:, None],
+        coarse_map(told, pairs, starts, sum(levels)),
+        tables,
+        precision,
+        np.cumsum([0, *sizes])[:-1],
+        np.concatenate([np.full(len(column.grouped), name in columns) for name, column in one_way.columns.items()]),
+        () if pairs is None else tuple(TripleEvidence.of(triple, groups, size) for triple in pairs.triples),
+        whole,
+    )
 
 
 @dataclass
@@ -122,7 +143,7 @@ class ProductMixture:
 
     logits: Float32Array  # of components, or families, by groups
     weight_logits: Float32Array
-    owner: IntArray  # the class of each component
+    owner: IntArray  # the class of each component, rising
     marginals: Float32Array  # components x groups: those of their class; 0 where a component gives no probability
     offsets: IntArray
     families: Families | None = None  # where some components have the same logits
@@ -135,11 +156,18 @@ class ProductMixture:
     @property
     def theta(self) -> Float32Array:
         """Components x groups of all columns."""
-        column = self._column
         logits = self.logits if self.families is None else self.families.spread(self.logits)
-        e = np.exp(logits - np.maximum.reduceat(logits, self.offsets, axis=1)[:, column])
-        theta: Float32Array = (e / np.add.reduceat(e, self.offsets, axis=1)[:, column]).astype(np.float32)
+        theta = _room_like(logits)
+        np.subtract(logits, self._spread(np.maximum.reduceat(logits, self.offsets, axis=1)), out=theta)
+        np.exp(theta, out=theta)
+        theta /= self._spread(np.add.reduceat(theta, self.offsets, axis=1))
         return theta
+
+    def _spread(self, of_columns: Float32Array) -> Float32Array:
+        """What a column has, for each of its groups."""
+        rows = len(of_columns)
+        spread = scratch_array(rows * len(self._column), of_columns.dtype).reshape(rows, -1)
+        return of_columns.take(self._column, axis=1, out=spread, mode="clip")
 
     @property
     def pi(self) -> Float32Array:
@@ -154,40 +182,68 @@ class ProductMixture:
         prior = Tuning.prior if self.prior is None else self.prior
         return prior if self.families is None else prior / self.families.sizes[:, None]
 
-    def error(self, seen: Evidence) -> tuple[float, Float32Array, Float32Array]:
-        """Minus the log-posterior up to a constant, and its gradient by both kinds of logits."""
-        theta, pi = self.theta, self.pi
-        member = (self.owner[:, None] == np.arange(seen.one_way.shape[1])).astype(np.float32)
+    def error(self, seen: Evidence) -> float:
+        """Minus the log-posterior, up to a constant."""
+        theta, pi, member = self.theta, self.pi, self._member(seen)
         off = theta.T @ (pi[:, None] * member) - seen.one_way
-        push = seen.one_way_precision * off
-        total = 0.5 * float((push * off).sum())
-        by_class = (member @ push.T).astype(np.float32)
-        by_theta, by_pi = pi[:, None] * by_class, (theta * by_class).sum(axis=1)
-        cells = theta @ seen.coarse
-        by_cells = np.zeros_like(cells)
-        for c, table in enumerate(seen.pairs):
-            own = self.owner == c
-            mine, weight = cells[own], pi[own, None]
-            off = mine.T @ (weight * mine) - table
-            push = seen.pair_precision * off
-            total += 0.25 * float((push * off).sum())  # every pair stands on both sides of the diagonal
-            pushed = mine @ push
-            by_cells[own] = weight * pushed
-            by_pi[own] += 0.5 * (pushed * mine).sum(axis=1)
-        by_theta += by_cells @ seen.coarse.T
-        total += sum(triple.add_error(theta, pi, by_theta, by_pi) for triple in seen.triples)
+        total = 0.5 * float((seen.one_way_precision * off**2).sum())
+        cells = seen.coarse.cells_of(theta)
+        for own, table in zip(self._classes(seen), seen.pairs, strict=True):
+            off = _together(cells[own], pi[own]) - table
+            total += 0.25 * float((seen.pair_precision * off**2).sum())  # a pair stands on both sides of the diagonal
+        nowhere = np.zeros_like(theta), np.zeros_like(pi)
+        total += sum(triple.add_error(theta, pi, *nowhere) for triple in seen.triples)
         if seen.whole is not None:
-            total += seen.whole.add_error(theta, pi, member, by_theta, by_pi)
-        inner = theta * by_theta
-        by_logits = inner - theta * np.add.reduceat(inner, self.offsets, axis=1)[:, self._column]
-        by_logits += self._prior * (theta - self.marginals)
+            total += seen.whole.add_error(theta, pi, member, *nowhere)
         total -= float((self._prior * self.marginals * np.log(np.maximum(theta, _TINY))).sum())
-        by_weights = pi * (by_pi - pi @ by_pi)
         if self.families is None:
-            return total, by_logits, by_weights
-        within, shares = self.families.within(pi), self.families.shares
-        total -= Tuning.prior * float((shares * np.log(np.maximum(within, _TINY))).sum())
-        return total, self.families.gather(by_logits), by_weights + Tuning.prior * (within - shares)
+            return total
+        within = np.maximum(self.families.within(pi), _TINY)
+        return total - Tuning.prior * float((self.families.shares * np.log(within)).sum())
+
+    def slope(self, seen: Evidence) -> tuple[Float32Array, Float32Array]:
+        """The gradient of the error by both kinds of logits."""
+        theta, pi, member = self.theta, self.pi, self._member(seen)
+        push = seen.one_way_precision * (theta.T @ (pi[:, None] * member) - seen.one_way)
+        by_theta = np.matmul(member, push.T, out=_room_like(theta))
+        by_pi = np.einsum("kg,kg->k", theta, by_theta)
+        by_theta *= pi[:, None]
+        cells = seen.coarse.cells_of(theta)
+        by_cells = _room_like(cells)
+        for own, table in zip(self._classes(seen), seen.pairs, strict=True):
+            off = _together(cells[own], pi[own])
+            off -= table
+            off *= seen.pair_precision
+            pushed = np.matmul(cells[own], off, out=by_cells[own])
+            by_pi[own] += 0.5 * np.einsum("kc,kc->k", pushed, cells[own])
+            pushed *= pi[own, None]
+        seen.coarse.add_groups_of(by_cells, by_theta)
+        for triple in seen.triples:
+            triple.add_error(theta, pi, by_theta, by_pi)
+        if seen.whole is not None:
+            seen.whole.add_error(theta, pi, member, by_theta, by_pi)
+        by_theta *= theta
+        moved = self._spread(np.add.reduceat(by_theta, self.offsets, axis=1))
+        moved *= theta
+        by_theta -= moved
+        np.subtract(theta, self.marginals, out=moved)
+        moved *= self._prior
+        by_theta += moved
+        by_weights: Float32Array = (pi * (by_pi - pi @ by_pi)).astype(pi.dtype)
+        if self.families is None:
+            return by_theta, by_weights
+        by_weights += Tuning.prior * (self.families.within(pi) - self.families.shares)
+        return self.families.gather(by_theta), by_weights
+
+    def _member(self, seen: Evidence) -> Float32Array:
+        """Components x classes: 1 where a component is of a class."""
+        member: Float32Array = (self.owner[:, None] == np.arange(seen.one_way.shape[1])).astype(self.logits.dtype)
+        return member
+
+    def _classes(self, seen: Evidence) -> list[slice]:
+        """Where the components of each class stand."""
+        ends = np.searchsorted(self.owner, np.arange(seen.one_way.shape[1] + 1))
+        return [slice(*pair) for pair in itertools.pairwise(ends.tolist())]
 
     def fit(self, seen: Evidence, steps: int) -> None:
         """Adam with a linear warm-up and a cosine to zero."""
@@ -195,15 +251,36 @@ class ProductMixture:
         parameters = (self.logits, self.weight_logits)
         memories = [(np.zeros_like(parameter), np.zeros_like(parameter)) for parameter in parameters]
         for t in range(steps):
-            _, *gradients = self.error(seen)
             rate = Tuning.rate * min(
                 (t + 1) / warm, 0.5 * (1 + np.cos(np.pi * max(0, t - warm) / max(1, steps - warm)))
             )
-            for parameter, gradient, (mean, square) in zip(parameters, gradients, memories, strict=True):
-                mean += (1 - Tuning.fade) * (gradient - mean)
-                square += (1 - Tuning.fade_square) * (gradient * gradient - square)
-                size = np.sqrt(square / (1 - Tuning.fade_square ** (t + 1))) + 1e-8
-                parameter -= (rate / (1 - Tuning.fade ** (t + 1)) * mean / size).astype(np.float32)
+            for parameter, slope, (mean, square) in zip(parameters, self.slope(seen), memories, strict=True):
+                mean *= Tuning.fade
+                mean += np.multiply(slope, 1 - Tuning.fade, out=_room_like(slope))
+                slope *= slope
+                slope *= 1 - Tuning.fade_square
+                square *= Tuning.fade_square
+                square += slope
+                size = np.sqrt(square, out=slope)
+                size *= 1 / math.sqrt(1 - Tuning.fade_square ** (t + 1))
+                size += 1e-8
+                step = np.divide(mean, size, out=size)
+                step *= rate / (1 - Tuning.fade ** (t + 1))
+                parameter -= step
+
+
+def _together(cells: Float32Array, weight: Float32Array) -> Float32Array:
+    """The weighted sum of what components say of every two cells: a matrix by its own transpose, at half the cost."""
+    half = np.multiply(np.sqrt(weight)[:, None], cells, out=_room_like(cells))
+    width = cells.shape[1]
+    together: Float32Array = np.matmul(half.T, half, out=scratch_array(width**2, cells.dtype).reshape(width, width))
+    return together
+
+
+def _room_like(array: Float32Array) -> Float32Array:
+    """Without content. Most of a step's time would else be that of getting memory from the system."""
+    room: Float32Array = scratch_array(array.size, array.dtype).reshape(array.shape)
+    return room
 
 
 def _without_prior(mixture: ProductMixture, held: FloatArray) -> FloatArray:
@@ -230,10 +307,13 @@ def approximate(
     with np.errstate(divide="ignore"):
         logits = (np.log(start.base.astype(np.float32)) + jitter * rng.normal(size=start.base.shape)).astype(np.float32)
     weights = np.log(start.weights).astype(np.float32)
-    mixture = ProductMixture(logits, weights, owner, marginals, seen.offsets, start.families)
+    held = [part.compress(seen.held, axis=1) for part in (logits, marginals)]
+    families = start.families and replace(start.families, closed=start.families.closed.compress(seen.held, axis=1))
+    mixture = ProductMixture(held[0], weights, owner, held[1], seen.offsets, families)
     mixture.fit(seen, steps)
     pi = mixture.pi.astype(np.float64)
     # the classes' totals are known better than the fit knows them
     pi *= (one_way.totals / one_way.size)[owner] / np.bincount(owner, weights=pi)[owner]
-    theta = np.split(_without_prior(mixture, one_way.size * pi), seen.offsets[1:], axis=1)
-    return pi / pi.sum(), [part / part.sum(axis=1, keepdims=True) for part in theta]
+    theta = start.marginals.copy()
+    theta[:, seen.held] = _without_prior(mixture, one_way.size * pi)
+    return pi / pi.sum(), [theta[:, at] / theta[:, at].sum(axis=1, keepdims=True) for at in one_way.spans]

@@ -28,9 +28,6 @@ class Tuning(TuningConstants, group="tables.belief"):
     most_coefficient = 1e3
 
 
-_AT_ONCE = 1 << 12
-
-
 @dataclass(frozen=True, eq=False)
 class Reading:
     """One gradient as an equation:  g = H (truth - here) + noise."""
@@ -62,7 +59,7 @@ class Belief:
     @classmethod
     def start(cls, features: Features, pool: Batch, told: FloatArray, size: float, prior_sd: float) -> "Belief":
         """Around the ridge regression on what the mixture tells of the classes of its own records."""
-        parts = pool.parts(_AT_ONCE, features.columns)
+        parts = pool.parts(features.records_at_once, features.columns)
         psi = np.concatenate([features(part) for part in parts], axis=1) * PSI_UNIT
         return cls(features, pool, psi, size, told.shape[1], _ridge(psi, told.T).ravel(), prior_sd)
 

@@ -32,7 +32,7 @@ class Fit:
     """
 
     components: int = 80
-    steps: int = 800
+    steps: int = 500
     prior: float = 0.5
 
     def __post_init__(self) -> None:
@@ -75,7 +75,8 @@ def fit_mixture(
         steps = max(1, steps * Components.many // max(Components.many, len(start.owner)))
     weights, thetas = (start.weights, list[FloatArray]())
     if one_way.columns:
-        weights, thetas = average_fits(one_way, evidence(one_way, pairs, whole), start, steps, fits)
+        seen = evidence(one_way, pairs, whole, paired_only=whole is None and support is None)
+        weights, thetas = average_fits(one_way, seen, start, steps, fits)
     ties, target = {} if pairs is None else pairs.ties, None
     if plan.target is not None and support is not None:
         target = target_in_boxes(plan, support, one_way, start, weights)

@@ -20,9 +20,6 @@ class Tuning(TuningConstants, group="tables.whitening"):
     rounds = 6
 
 
-_AT_ONCE = 1 << 12
-
-
 def whiten_features(
     lookups: Sequence[Lookup], pool: Batch, importance: FloatArray, rank: int, first: FloatArray
 ) -> Features:
@@ -55,7 +52,7 @@ def whiten_features(
 def _values(lookups: Sequence[Lookup], pool: Batch) -> Float32Array:
     count = sum(len(lookup.values) for lookup in lookups)
     plain = Features(tuple(lookups), np.zeros((count, 0), dtype=np.int32))
-    parts = pool.parts(_AT_ONCE, plain.columns)
+    parts = pool.parts(plain.records_at_once, plain.columns)
     return np.concatenate([(plain.values(part) * VALUE_UNIT).astype(np.float32) for part in parts], axis=1)
 
 

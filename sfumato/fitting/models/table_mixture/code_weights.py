@@ -4,6 +4,7 @@ Values of one kind (see `sfumato.trusted.encoding.kinds`) in one region of a col
 may be likelier than their neighbours, and Sundays rarer.
 """
 
+import itertools
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -78,4 +79,8 @@ class CodeWeights:
 @lru_cache(maxsize=_KEPT)
 def _summed(weights: CodeWeights) -> FloatArray:
     """See `CodeWeights.up_to`. 8 MB for a long column, so that only some are kept."""
-    return np.append(0.0, np.cumsum(weights.of(np.arange(weights.codes.size))))
+    summed, kinds = np.zeros(weights.codes.size + 1), kinds_of(weights.codes).of_code
+    runs = itertools.pairwise((*weights.starts.tolist(), weights.codes.size))
+    for rates, (start, stop) in zip(weights.rates, runs, strict=True):
+        rates.take(kinds[start:stop], out=summed[start + 1 : stop + 1], mode="clip")
+    return np.cumsum(summed, out=summed)

@@ -101,7 +101,12 @@ class Pieces:
         piece = np.searchsorted(self.starts, codes, side="right") - 1
         inside = (piece >= 0) & (codes < self.stops[piece])
         weight = inside * (1.0 if self.weights is None else self.weights.of(codes))
-        return piece, weight / self.weigh(self.starts, self.stops)[piece]
+        return piece, weight / self._weight[piece]
+
+    @cached_property
+    def _weight(self) -> FloatArray:
+        """Of each piece: asked for with every batch."""
+        return self.weigh(self.starts, self.stops)
 
     def density(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
         """The probability of each code in every component (rows x components); 0 outside the pieces."""
