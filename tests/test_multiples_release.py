@@ -1,5 +1,6 @@
 """Releases of columns of multiples and of truth in words: what comes back is spelt as it went in."""
 
+import statistics
 from fractions import Fraction
 
 import numpy as np
@@ -128,7 +129,9 @@ def test_a_number_of_steps_can_be_predicted_and_evaluated():
     predicted = release.predict(shop(200, seed=1).drop_columns("fever"))
     assert (abs(predicted - 37) < 1.5).all()
     found = evaluate(release, shop(600, seed=2), shop(300, seed=3), rows=600)
-    assert all(score.value is not None and score.value > -2 for score in found.scores)
+    values = [score.value for score in found.scores]
+    assert None not in values
+    assert statistics.median(values) > 0.1  # a single tree learnt on 600 synthetic rows may be far off
     assert "Ja" in {group.value for group in found.groups}
     assert "fever" in private_report(found, release)
 

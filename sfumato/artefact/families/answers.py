@@ -134,7 +134,9 @@ class TableAnswers:
         weights = sampled.weights / sampled.weights.sum()
         table = _shares(codes, values, weights)
         p = np.array(table.column("probability"))
-        reach = np.hypot(self._reach_of_shares(column, by, table), _BAND * np.sqrt(p * (1 - p) / _effective(weights)))
+        reach = np.hypot(
+            self._reach_of_shares(column, by, table), _BAND * np.sqrt((p * (1 - p)).clip(0) / _effective(weights))
+        )
         low, high = np.clip(p - reach, 0, 1), np.clip(p + reach, 0, 1)
         table = table.append_column("low", pa.array(low)).append_column("high", pa.array(high))
         header = self.release.header[self.table]

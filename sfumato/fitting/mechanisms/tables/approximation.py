@@ -43,7 +43,7 @@ class Tuning(TuningConstants, group="tables.approximation"):
     rate = 0.3
     warm = 0.1
     fade = 0.9  # Adam's memories
-    fade_square = 0.9
+    fade_square = 0.95
 
 
 _TINY = np.finfo(np.float32).tiny
