@@ -15,10 +15,12 @@ import sfumato
 from sfumato.errors import DataError
 from sfumato.fitting.mechanisms.counts.grids import fine_grid
 from sfumato.trusted.encoding import Encoder
+from sfumato.trusted.feature_maps.hashed_share import HashedShare
 from sfumato.trusted.schema import Schema
-from sfumato.trusted.sources import open_source, spark_session
+from sfumato.trusted.sources import open_source, samples, spark_session
+from sfumato.trusted.sources import spark as sources_spark
 from sfumato.trusted.sources.spark import SparkSource, is_frame
-from sfumato.trusted.statistics import Cells, Stacked, size_of
+from sfumato.trusted.statistics import Cells, Sampled, Stacked, size_of
 from tests import test_mixture_release
 from tests.conftest import MIXED, make_table
 from tests.leaks import TOKEN, everything_shown
@@ -63,6 +65,19 @@ class TestSums:
         assert size_of(statistic) > 30_000
         total = SparkSource(in_parts(spark, table, 7), SCHEMA, KEY).sum(statistic)
         assert total.tobytes() == in_memory(table, statistic)
+
+    @pytest.mark.parametrize("most", [samples.MOST_KEPT, 1])
+    def test_of_a_share_come_from_the_driver_after_the_first_unless_they_are_too_many(
+        self, spark, table, monkeypatch, most
+    ):
+        monkeypatch.setattr(sources_spark, "MOST_KEPT", most)
+        share = HashedShare(bytes(16), 1 << 31, {name: GRIDS[name] for name in SCHEMA.features})
+        source = SparkSource(in_parts(spark, table, 3), SCHEMA, KEY)
+        for place in range(2):
+            before = jobs(spark)
+            for asked in (Sampled(SHORT, share), Sampled(Cells((("age", "ill"),), GRIDS, "ill"), share)):
+                assert source.sum(asked).tobytes() == in_memory(table, asked)
+            assert (jobs(spark) == before) == (place == 1 and most > 1)
 
     def test_of_a_frame_without_parts_or_rows(self, spark, table):
         frame = spark.createDataFrame(table)

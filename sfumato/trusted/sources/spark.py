@@ -27,9 +27,11 @@ from sfumato.trusted.schema import Schema, Unit
 from sfumato.trusted.sources import spark_workers as workers
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE
 from sfumato.trusted.sources.contribution_bounding import ContributionBounding, code_name
+from sfumato.trusted.sources.samples import MOST_KEPT, Samples, joined
 from sfumato.trusted.sources.spark_session import adaptive_cache, check_workers, collect, map_batches, silent
 from sfumato.trusted.sources.spark_workers import PIECE, PIECES, plain_name
-from sfumato.trusted.statistics import Statistic, size_of
+from sfumato.trusted.sources.sums import alone, sum_of
+from sfumato.trusted.statistics import Sampled, Statistic, size_of
 
 MOST_PARTS = 1 << 12  # a frame of more parts is read several parts to a task
 TO_DRIVER = 1 << 28  # bytes of the sums of so many parts; where they are more, workers add them up first
@@ -65,6 +67,7 @@ class SparkSource:
         self.header = header_of_arrow(storage, schema)
         self.unit = schema.unit
         text = json.dumps(schema.to_dict())
+        self._samples = Samples()
         self._columns = {name: plain_name(place) for place, name in enumerate(frame.columns)}
         self._stored_columns = self._columns
         self._stored = self._records = frame.toDF(*map(plain_name, range(len(frame.columns))))
@@ -83,8 +86,13 @@ class SparkSource:
         """See `Source`. One pass over the frame.
 
         How it is done depends on the length of the sum alone, which is public: a long one is cut into pieces, and
-        workers add up those of the same place.
+        workers add up those of the same place. The records of a share come to the driver once, as codes, unless they
+        are too many: handing the frame over to Python costs far more than any sum over so few.
         """
+        if isinstance(statistic, Sampled):
+            kept = self._samples.find(statistic, lambda: self._records_of(statistic))
+            if kept is not None:
+                return sum_of(statistic.statistic, alone(kept))
         text = json.dumps(statistic.to_dict())
         work = partial(workers.sum_records, text, partial(self._read, statistic.columns))
         pieces = map_batches(self._select(statistic.columns).coalesce(MOST_PARTS), work, PIECES)
@@ -125,6 +133,16 @@ class SparkSource:
         if self.unit:
             with suppress(Exception), silent():  # a session that has ended keeps nothing
                 self._records.unpersist()
+
+    def _records_of(self, statistic: Sampled) -> list[Batch] | None:
+        """The records of a share, or None where they are too many to be kept."""
+        names, most = statistic.columns, MOST_KEPT // len(statistic.columns)
+        work = partial(workers.choose_records, json.dumps(statistic.to_dict()), partial(self._read, names))
+        chosen = map_batches(self._select(names).coalesce(MOST_PARTS), work, workers.codes_layout(len(names)))
+        codes = collect(chosen.limit(most + 1))
+        if codes.num_rows > most:
+            return None
+        return joined(names, [workers.from_codes(names, records) for records in codes.to_batches()])
 
     @redact_errors
     def _codes(self, names: tuple[str, ...]) -> pa.Table:

@@ -20,7 +20,7 @@ from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources.contribution_bounding import ContributionBounding
 from sfumato.trusted.sources.sums import sum_of
-from sfumato.trusted.statistics import Statistic, statistic_from_dict
+from sfumato.trusted.statistics import Sampled, Statistic, statistic_from_dict
 
 P = ParamSpec("P")
 Records = Iterator[pa.RecordBatch]
@@ -62,6 +62,16 @@ def encode_records(read: Reading, records: Records) -> Records:
     """The codes of every record."""
     for batch in map(read, records):
         yield pa.record_batch([*map(pa.array, batch.codes.values())], schema=codes_layout(len(batch.codes)))
+
+
+@quietly
+def choose_records(sampled: str, read: Reading, records: Records) -> Records:
+    """The codes of the records of a share."""
+    statistic = _statistic(sampled)
+    assert isinstance(statistic, Sampled)  # noqa: S101 - other statistics have no share
+    for batch in map(read, records):
+        chosen = statistic.of.choose(batch, statistic.columns)
+        yield pa.record_batch([*map(pa.array, chosen.codes.values())], schema=codes_layout(len(chosen.codes)))
 
 
 @quietly
