@@ -3,7 +3,9 @@
 Tables made by a generator are written to Parquet and released by `tables`, each run in a process of its own, beside
 plain reading of the same columns by pyarrow, the same release by person and on Spark, and dpmm's AIM where it finishes.
 Every run is written to `benchmarks/scale.json` at once and kept unless --fresh is given; a table is printed, and a plot
-drawn as `benchmarks/scale.svg`. --quick stops at a million rows, and writes nothing that is kept.
+drawn as `benchmarks/scale.svg`. --quick stops at a million rows, and writes nothing that is kept. --guard holds the
+release's time over plain reading, both of this run, against the same ratio of the kept runs, and fails where one has
+become much larger.
 """
 
 import argparse
@@ -42,13 +44,16 @@ STROKES = {
     "all passes, Spark": Stroke("#cf8d2e", 1.4, "5 3"),
     "dpmm's AIM": Stroke("#2f2a26", 1.4, "2 3"),
 }
+MUCH_LARGER = 1.6  # times the kept ratio
 CLUSTER_ROWS, CLUSTER_CORES = 10**10, 100 * 16
+ENGINES = ("read", "release", "people", "spark", "peer")
 Results = dict[str, dict[str, Any]]
 
 
-def plan(rows: tuple[int, ...], columns: tuple[int, ...]) -> list[tuple[int, int, list[str]]]:
+def plan(
+    rows: tuple[int, ...], columns: tuple[int, ...], engines: tuple[str, ...] = ENGINES
+) -> list[tuple[int, int, list[str]]]:
     """The tables, and who runs on each."""
-    engines = ["read", "release", "people", "spark", "peer"]
     tall = [(n, NARROW, [name for name in engines if n <= MOST.get(name, n)]) for n in rows]
     wide = [(SHORT, width, ["read", "release"]) for width in columns if width != NARROW]
     return [*tall, *wide]
@@ -67,11 +72,13 @@ def name_of(engine: str, rows: int, columns: int) -> str:
     return f"{engine} {rows} x {columns}"
 
 
-def measured(rows: tuple[int, ...], columns: tuple[int, ...], kept: Path | None) -> Results:
+def measured(
+    rows: tuple[int, ...], columns: tuple[int, ...], kept: Path | None, engines: tuple[str, ...] = ENGINES
+) -> Results:
     """All runs, those that were kept among them."""
     found: Results = json.loads(kept.read_text())["runs"] if kept and kept.exists() else {}
-    for count, width, engines in plan(rows, columns):
-        missing = [engine for engine in engines if name_of(engine, count, width) not in found]
+    for count, width, wanted in plan(rows, columns, engines):
+        missing = [engine for engine in wanted if name_of(engine, count, width) not in found]
         if not missing:
             continue
         with tempfile.TemporaryDirectory() as folder:
@@ -136,7 +143,7 @@ def print_table(runs: Results, rows: tuple[int, ...], columns: tuple[int, ...]) 
     for count, width, _ in plan(rows, columns):
         read, ours = (runs[name_of(engine, count, width)] for engine in ("read", "release"))
         people, spark, peer = (runs.get(name_of(engine, count, width), {}) for engine in ("people", "spark", "peer"))
-        (plain,), (one, pairs) = read["sums"], ours["sums"][:2]
+        (plain,), (one, _, pairs) = read["sums"], ours["sums"][:3]  # between them every column by the target
         cells = [f"{count:,} x {width}", f"{plain:.3g} s", f"{one:.3g} s, {plain / one:.0%}"]
         cells += [f"{pairs:.3g} s, {plain / pairs:.0%}", f"{_whole(ours)}, {ours['MiB']:.0f}"]
         cells += [f"{_whole(people)}, {people['MiB']:.0f}" if people else ""]
@@ -145,7 +152,7 @@ def print_table(runs: Results, rows: tuple[int, ...], columns: tuple[int, ...]) 
     print()
     for what, seconds in (
         ("a pass of order one", lambda one: one["sums"][0]),
-        ("a pass of pairs", lambda one: one["sums"][1]),
+        ("a pass of pairs", lambda one: one["sums"][2]),
         ("all passes", lambda one: sum(one["sums"])),
         ("the whole release", lambda one: one["seconds"]),
     ):
@@ -156,13 +163,24 @@ def print_reckoning(runs: Results, rows: tuple[int, ...]) -> None:
     """What a cluster would take, if it did as this machine does."""
     most = max(n for n in rows if name_of("spark", n, NARROW) in runs)
     sums, cores = runs[name_of("spark", most, NARROW)]["sums"], len(os.sched_getaffinity(0))
-    for what, seconds in (("order one", sums[0]), ("pairs", sums[1]), ("all passes", sum(sums))):
+    for what, seconds in (("order one", sums[0]), ("pairs", sums[2]), ("all passes", sum(sums))):
         hours = seconds * cores / most * CLUSTER_ROWS / 3_600
         minutes = 60 * hours / CLUSTER_CORES
         print(
             f"{CLUSTER_ROWS:.0e} rows x {NARROW} columns on Spark, at the rate of {most:,} rows here, {what}: "
             f"{hours:,.0f} core hours, {minutes:.1f} minutes on {CLUSTER_CORES:,} cores"
         )
+
+
+def slower(runs: Results, before: Results) -> list[str]:
+    """The releases whose time over plain reading has become much larger."""
+    found = []
+    for count, width, _ in plan((10**6,), (NARROW, 100)):
+        names = [name_of(engine, count, width) for engine in ("release", "read")]
+        now, kept = (of[names[0]]["seconds"] / of[names[1]]["sums"][0] for of in (runs, before))
+        print(f"{count:,} x {width}: {now:.0f} times plain reading, {kept:.0f} in the kept runs")
+        found += [names[0]] if now > MUCH_LARGER * kept else []
+    return found
 
 
 def _whole(one: dict[str, Any]) -> str:
@@ -185,7 +203,7 @@ def picture(runs: Results, rows: tuple[int, ...]) -> Markup:
     times = [
         series("plain reading", "read", lambda one: one["sums"][0]),
         series("one pass, order one", "release", lambda one: one["sums"][0]),
-        series("one pass, pairs", "release", lambda one: one["sums"][1]),
+        series("one pass, pairs", "release", lambda one: one["sums"][2]),
         series("all passes", "release", lambda one: sum(one["sums"])),
         series("whole release", "release", lambda one: one["seconds"]),
         series("all passes, by person", "people", lambda one: sum(one["sums"])),
@@ -214,6 +232,7 @@ def picture(runs: Results, rows: tuple[int, ...]) -> Markup:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="up to a million rows and a hundred columns")
+    parser.add_argument("--guard", action="store_true", help="a few runs, held against the kept ones by ratio")
     parser.add_argument("--fresh", action="store_true", help="forget earlier runs")
     parser.add_argument("--most", type=int, default=ROWS[-1], help="rows of the longest table")
     parser.add_argument("--widest", type=int, default=COLUMNS[-1], help="columns of the widest table")
@@ -221,6 +240,9 @@ def main() -> None:
     up_to = tuple(n for n in ROWS if n <= options.most), tuple(n for n in COLUMNS if n <= options.widest)
     rows, columns = (ROWS[:2], COLUMNS[:3]) if options.quick else up_to
     kept = None if options.quick else HERE / "scale.json"
+    if options.guard:
+        before = json.loads((HERE / "scale.json").read_text())["runs"]
+        sys.exit(1 if slower(measured((10**6,), (100,), None, ("read", "release")), before) else 0)
     if kept and options.fresh:
         kept.unlink(missing_ok=True)
     runs = measured(rows, columns, kept)

@@ -44,9 +44,9 @@ def schema_of(columns: int, by_person: bool = False) -> sfumato.Schema:
     return sfumato.Schema.from_dict(content | unit)
 
 
-def write(path: Path, rows: int, columns: int) -> None:
+def write(path: Path, rows: int, columns: int, seed: int = 0) -> None:
     """A third of the rows are ill, and every column shows it; a person has three records, wherever they stand."""
-    rng, writer = np.random.default_rng(0), None
+    rng, writer = np.random.default_rng(seed), None
     for start in range(0, rows, GROUP):
         part = _part(rng, min(GROUP, rows - start), columns, rows)
         writer = writer or pyarrow.parquet.ParquetWriter(path, part.schema)
