@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
@@ -246,7 +247,15 @@ class ProductMixture:
         return [slice(*pair) for pair in itertools.pairwise(ends.tolist())]
 
     def fit(self, seen: Evidence, steps: int) -> None:
-        """Adam with a linear warm-up and a cosine to zero."""
+        """Adam with a linear warm-up and a cosine to zero.
+
+        On one core: products are so small that a second one gains a fifth, and on a machine that is busy with other
+        work each of them would wait for it.
+        """
+        with threadpool_limits(limits=1, user_api="blas"):
+            self._fit(seen, steps)
+
+    def _fit(self, seen: Evidence, steps: int) -> None:
         warm = max(1, int(Tuning.warm * steps))
         parameters = (self.logits, self.weight_logits)
         memories = [(np.zeros_like(parameter), np.zeros_like(parameter)) for parameter in parameters]

@@ -12,7 +12,7 @@ from sfumato.fitting.models.table_mixture.ties import Tie
 from sfumato.trusted.arrays import Float32Array, FloatArray, IntArray
 from sfumato.trusted.encoding.scratch import scratch_array
 
-_ROWS_AT_ONCE = 256  # of a block: some columns together make one product of a good size
+_ROWS_AT_ONCE = 64  # of a block: some columns together
 
 
 @dataclass(frozen=True, eq=False)
