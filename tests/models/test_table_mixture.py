@@ -62,6 +62,18 @@ def test_a_code_outside_the_pieces_has_no_probability(model):
     assert given.log_prob(Batch(1, {"b": np.array([0], np.int32)}))[0] == -np.inf
 
 
+@pytest.mark.parametrize("rows", [1, 2, 5, 3_000])
+def test_a_log_density_is_that_of_each_record_by_itself(model, rows):
+    """Of fewer records than pieces, and of more."""
+    given = model.restrict([("b", [(1, 5)])]).columns["b"]
+    codes = np.random.default_rng(0).integers(0, 10, rows).astype(np.int32)
+    total = np.ones((rows, 3))
+    with np.errstate(divide="ignore"):
+        given.add_log_density(codes, total)
+        expected = [1 + np.log(given.density(codes[place : place + 1])[0]) for place in range(rows)]
+    assert np.allclose(total, expected)
+
+
 def test_conditions_are_exact(model):
     table = joint(model)
     given = model.restrict([("b", [(1, 4), (8, 9)]), ("c", [(2, 3)])])
