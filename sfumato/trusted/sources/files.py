@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from sfumato.errors import DataError
+from sfumato.trusted.cores import cores
 from sfumato.trusted.encoding.header import check_columns, check_storage, header_of_arrow
 from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.schema import Schema, TextFormat
 from sfumato.trusted.sources import csv_files
 from sfumato.trusted.sources.batches import Parts, StreamSource, rows_at_once
 from sfumato.trusted.sources.locations import BROKEN, Location
-from sfumato.trusted.sources.sums import alone, cores
+from sfumato.trusted.sources.sums import alone
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset

@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from sfumato.trusted.arrays import IntArray
+from sfumato.trusted.cores import cores
 from sfumato.trusted.encoding import Batch
-from sfumato.trusted.sources.sums import alone, cores, each_part, sum_of
+from sfumato.trusted.sources.sums import alone, each_part, sum_of
 from sfumato.trusted.statistics import Sampled, Statistic
 
 MOST_KEPT = 1 << 26  # codes in memory

@@ -1,6 +1,5 @@
 """Summing over batches of records on all cores: the same for every source of this machine."""
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -13,6 +12,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from sfumato.trusted.arrays import IntArray
+from sfumato.trusted.cores import cores
 from sfumato.trusted.encoding import Batch
 from sfumato.trusted.statistics import Statistic, size_of
 
@@ -26,11 +26,6 @@ def alone(batches: Iterable[T]) -> Iterator[tuple[T]]:
     """Batches that must be read in order, by one thread: each is a part."""
     for batch in batches:
         yield (batch,)
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def sum_of(statistic: Statistic, parts: Iterable[Iterable[Batch]], threads: int | None = None) -> IntArray:

@@ -1,18 +1,22 @@
 """What the target of a table is, given its other columns."""
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from sfumato.fitting.models.table_mixture.target_rules import TargetRules
 from sfumato.trusted.arrays import FloatArray, IntArray
+from sfumato.trusted.cores import cores
 from sfumato.trusted.encoding import Batch, Codes
 from sfumato.trusted.feature_maps.features import Softmax
 from sfumato.trusted.schema.schema import Combination
 
 _AT_ONCE = 1 << 12
+_WORTH_THREADS = 4  # parts
 _GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -59,13 +63,20 @@ class Labeller:
 
     def probabilities(self, batch: Batch) -> FloatArray:
         """The probability of every class (records x classes)."""
-        features = self.model.features
-        parts = [self.model.probabilities(features(part)).T for part in batch.parts(_AT_ONCE, features.columns)]
-        p = np.concatenate([np.empty((0, len(self.share))), *parts])
+        parts = list(batch.parts(_AT_ONCE, self.model.features.columns))
+        if len(parts) < _WORTH_THREADS:
+            told = list(map(self._told, parts))
+        else:  # each thread has products of its own, which must not start threads in turn
+            with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(cores()) as pool:
+                told = list(pool.map(self._told, parts))
+        p = np.concatenate([np.empty((0, len(self.share))), *told])
         # a class that is left must keep some probability, or a record may have none at all
         left: FloatArray = np.maximum(p, 1e-12) * self.share
         left /= left.sum(axis=1, keepdims=True)
         return left
+
+    def _told(self, batch: Batch) -> FloatArray:
+        return self.model.probabilities(self.model.features(batch)).T
 
     def draw(self, probabilities: FloatArray, kind: IntArray, rng: np.random.Generator) -> IntArray:
         """A class for each record, drawn so that records that are alike have classes in proportion.
