@@ -29,7 +29,7 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "ADS-GAN to the letter": {"distance_weight": (0.01, 0.1, 1.0), "rate": (3e-4, 1e-3), "steps": (500, 1_000)},
 }
 MOST_POINTS = 1_500  # of ClustMix: beyond, clusters take hours to find and are all noise
-FEWER_POINTS = {"census": 500}  # of a table where fewer take as long
+FEWER_POINTS = {"census": 1_000}  # of a table where fewer take as long
 SCALINGS: tuple[Scaling, ...] = ("min-max", "normal quantiles")
 SIGMAS = (0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
