@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.fitting.mechanisms.counts.classes import Classes
 from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
-from sfumato.fitting.mechanisms.counts.pairs import PairTables
+from sfumato.fitting.mechanisms.counts.pairs import PairTables, TripleTable
 from sfumato.fitting.mechanisms.tables import coarse_map
 from sfumato.fitting.mechanisms.tables.approximation import ProductMixture, approximate, evidence
 from sfumato.fitting.mechanisms.tables.averaging import average_fits
@@ -145,6 +145,17 @@ def test_columns_that_are_in_no_pair_can_be_left_out_and_keep_their_marginals():
     assert np.allclose(b, one_way.columns["b"].theta[start.owner])
     for one, other in ((a, all_a), (b, all_b), (c, all_c)):
         assert np.abs(one - other).max() < 0.03
+
+
+def test_a_column_that_is_in_a_table_of_three_alone_is_not_left_out():
+    rng = np.random.default_rng(2)
+    one_way, pairs = tables(hidden(rng, 4, 1), 1, 5_000.0, 20.0, rng)
+    kept = {("a", "b"): pairs.tables["a", "b"]}
+    three = TripleTable(("a", "b", "c"), pairs.coarse, rng.normal(80, 20, tuple(SIZES.values())), 20.0)
+    fewer = PairTables(pairs.coarse, pairs.grids, kept, {("a", "b"): 20.0}, triples=(three,))
+    seen = evidence(one_way, fewer, paired_only=True)
+    assert seen.held.all()
+    assert seen.triples[0].groups == (slice(0, 3), slice(3, 7), slice(7, 12))
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 7, 1_000])

@@ -98,13 +98,12 @@ def evidence(
 ) -> Evidence:
     """Stack the tables. Sampling variance is added to that of noise, so that a large budget does not chase counts.
 
-    paired_only   without the columns that are in no pair
+    paired_only   without the columns that are in no table of two or three
     """
     size = one_way.size
     paired = [] if pairs is None else [name for name in one_way.columns if name in set(itertools.chain(*pairs.tables))]
-    columns = {
-        name: column for name, column in one_way.columns.items() if name in paired or not (paired and paired_only)
-    }
+    bound = {*paired, *(name for triple in (pairs.triples if pairs else ()) for name in triple.names)}
+    columns = {name: column for name, column in one_way.columns.items() if name in bound or not (bound and paired_only)}
     sizes = [len(column.grouped) for column in columns.values()]
     variance = np.concatenate([c.variance + c.grouped.mean(axis=1).clip(1) for c in columns.values()]) / size**2
     levels = [] if pairs is None else [int(pairs.coarse[name].max()) + 1 for name in paired]
