@@ -232,3 +232,32 @@ def test_leaves_depend_on_features_alone():
     asked = [release_of(rows).measurements[0].statistic.maps[0] for rows in (ROWS, shuffled)]
     for field in dataclasses.fields(asked[0])[1:]:
         assert np.array_equal(getattr(asked[0], field.name), getattr(asked[1], field.name))
+
+
+def test_every_record_draws_one_label_as_often_as_its_guess_says():
+    shares = np.repeat([[0.7, 0.3, 0.0], [0.0, 0.0, 1.0]], 20_000, axis=0)
+    drawn = label_table.draw_labels(shares, public_rng(0))
+    assert ((drawn == 0) | (drawn == 1)).all()
+    assert (drawn.sum(axis=1) == 1).all()
+    assert drawn[:20_000].mean(axis=0) == pytest.approx([0.7, 0.3, 0.0], abs=0.02)
+    assert (drawn[20_000:] == [0, 0, 1]).all()
+
+
+@pytest.mark.parametrize("distance", [1.0, 2.0, 4.0])
+def test_intervals_hold_the_moments_of_the_classes(distance):
+    """Nine of ten should; guesses that were taken for the labels themselves gave from three to eight."""
+    held = []
+    for seed in range(8):
+        rows = overlapping(seed, distance)
+        frame = rows.to_pandas()
+        for one in released_with("label", rows, seed).parameters(level=0.9).to_pylist():
+            mine = frame[frame["y"] == one["class"]][["a", "b"]]
+            match one["parameter"]:
+                case "weight":
+                    truth = len(mine) / len(frame)
+                case "mean":
+                    truth = mine[one["column"]].mean()
+                case _:
+                    truth = mine.cov().loc[one["column"], one["with"]]
+            held.append(one["low"] <= truth <= one["high"])
+    assert np.mean(held) > 0.78

@@ -24,6 +24,7 @@ from sfumato.fitting.mechanisms.mixture.label_guesses import (
     class_moments,
     pooled_moments,
 )
+from sfumato.fitting.mechanisms.mixture.nearest import floor_roots, nearest_gaussian
 from sfumato.fitting.mechanisms.mixture.plan import MixturePlan
 from sfumato.fitting.mechanisms.mixture.public_tree import grown_leaves, rule_of_records
 from sfumato.fitting.mechanisms.mixture.rounds import Questions, score_whitening
@@ -177,18 +178,42 @@ def _model(
     scales: Mapping[str, NumericCodec],
     target: str,
 ) -> GaussianMixture:
-    """The model of the guesses; draws are guesses under answers with fresh noise of the same size."""
+    """The model of the guesses.
+
+    Draws have guesses under answers with fresh noise of the same size, and of every record one label by its guess.
+    `mixture` is the Gaussian that is nearest to the draws; the others have the moments of the guesses.
+    """
     number, means, covs = class_moments(records, guesses.shares)
     drawn, rng = [], public_rng(Tuning.stream + 1)
     for _ in range(Tuning.draws):
         other = guesses.copy()
         other.take(answers.with_noise(rng))
         other.settle(Tuning.drawn_steps, near=True)
-        drawn.append(class_moments(records, other.shares))
-    number = np.maximum(number, 0.5)
-    gaussians = Gaussians(np.arange(len(number)), number / number.sum(), means, covs)
+        drawn.append(class_moments(records, draw_labels(other.shares, rng)))
     draws = Draws(*(np.array(part) for part in zip(*drawn, strict=True)))
-    return GaussianMixture(scales, target, len(number), size, dict.fromkeys(ACTIONS, gaussians), draws)
+    owner, weights = np.arange(len(number)), np.maximum(number, 0.5) / np.maximum(number, 0.5).sum()
+    expected = Gaussians(owner, weights, means, covs)
+    actions = dict.fromkeys(ACTIONS, expected) | {"mixture": Gaussians(owner, weights, *_nearest(covs, draws))}
+    return GaussianMixture(scales, target, len(number), size, actions, draws)
+
+
+def draw_labels(shares: FloatArray, rng: PublicRng) -> FloatArray:
+    """One label of every record by its shares, as a row of zeros and a one."""
+    reached = shares.cumsum(axis=1)
+    label = (rng.random(len(shares))[:, None] * reached[:, -1:] >= reached).sum(axis=1)
+    drawn: FloatArray = np.eye(shares.shape[1])[np.minimum(label, shares.shape[1] - 1)]
+    return drawn
+
+
+def _nearest(covs: FloatArray, draws: Draws) -> tuple[FloatArray, FloatArray]:
+    """Means and covariances nearest to the draws, class by class, floored by the covariances of the guesses."""
+    even = np.full(len(draws.covs), 1 / len(draws.covs))
+    found = []
+    for k, cov in enumerate(covs):
+        middle, *roots = np.linalg.cholesky(np.array([cov, *draws.covs[:, k]]))
+        found.append(nearest_gaussian(even, draws.means[:, k], floor_roots(middle, np.array(roots))))
+    nearest: FloatArray = np.array([one.cov for one in found])
+    return np.array([one.mean for one in found]), (nearest + nearest.transpose(0, 2, 1)) / 2
 
 
 def _started(counts: LeafCounts, columns: int) -> FloatArray:

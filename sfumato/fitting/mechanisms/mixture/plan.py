@@ -31,8 +31,8 @@ class Tuning(TuningConstants, group="mixture.plan"):
 
 
 MOST_CLASSES = 1_000
-DESIGN = 3
-"""Which questions follow from a plan and earlier answers; a number of its own whenever that changes."""
+DESIGN = 4
+"""Which questions and which model follow from a plan and earlier answers; a number of its own whenever that changes."""
 _MOST_ROUNDS = 20  # of one kind, in a plan that is read
 MOST_COMPONENTS = 50
 

@@ -8,7 +8,6 @@ n e^theta_0,  m + A dm,  S = A exp(E) A'.  Minus the log posterior is
 All of it is post-processing.
 """
 
-import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ import numpy as np
 from sfumato.fitting.mechanisms.mixture.coarse import Coarse
 from sfumato.fitting.mechanisms.mixture.design import residual
 from sfumato.fitting.mechanisms.mixture.expectation import expected_score
+from sfumato.fitting.mechanisms.mixture.nearest import floor_roots, nearest_gaussian
 from sfumato.fitting.mechanisms.mixture.pooling import SharedShape
 from sfumato.fitting.mechanisms.mixture.sampling import draw
 from sfumato.fitting.mechanisms.mixture.symmetric import diagonal_of, smat, svec
@@ -31,7 +31,6 @@ class Tuning(TuningConstants, group="mixture.posterior"):
 
     difference = 1e-6  # of the numerical derivatives
     least_precision = 1e-2  # caps the sd of a direction that nothing is known of at 10
-    narrowest = math.exp(-2)  # variance of a class that is believed, relative to the mode
     certain = 0.01  # expected KL below which the mode is the best action to second order
 
 
@@ -275,10 +274,7 @@ class ClassPosterior:
 
         Narrower ones are the prior's tail rather than something seen, and few of them would rule E[S^-1].
         """
-        turned = np.matmul(np.linalg.inv(self.root), roots)
-        values, vectors = np.linalg.eigh(np.matmul(turned, turned.transpose(0, 2, 1)))
-        believed: FloatArray = self.root @ (vectors * np.sqrt(np.maximum(values, Tuning.narrowest))[:, None, :])
-        return believed
+        return floor_roots(self.root, roots)
 
     def action(self, draws: Draws) -> Action:
         """The two Gaussians Q that are KL-nearest to the class P under the posterior, which was drawn from.
@@ -292,10 +288,7 @@ class ClassPosterior:
             spread = self.root @ self.laplace[1 : 1 + d, 1 : 1 + d] @ self.root.T
             return Action(self.count, self.mean, self.cov, self.expected_kl(), self.mean, self.cov + spread)
         weights, counts, means, roots = draws._replace(roots=self.believed(draws.roots))
-        inverse = np.linalg.inv(roots)
-        precision = np.matmul(inverse.transpose(0, 2, 1), inverse)
-        cov = np.linalg.inv(np.einsum("s,sab->ab", weights, precision))
-        mean = cov @ np.einsum("s,sab,sb->a", weights, precision, means)
+        mean, cov, precision = nearest_gaussian(weights, means, roots)
         off = mean - means
         each = np.einsum("sab,ab->s", precision, cov) + np.einsum("sa,sab,sb->s", off, precision, off)
         each += 2 * np.linalg.slogdet(roots)[1] - self.dimension - np.linalg.slogdet(cov)[1]
