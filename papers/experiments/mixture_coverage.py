@@ -21,10 +21,13 @@ LEVEL = 0.9
 EPSILONS = (1.0, 4.0)
 KINDS = ("weight", "mean", "variance", "covariance")
 HEAVY = "Scottish meters, raw"
-CASES = ("synthetic", HEAVY)
+DEVIATIONS = (1, 2, 4)  # between two classes
+LABELS = "labels alone"
+CASES = ("synthetic", HEAVY, LABELS)
 GROUPS = {
     "synthetic": ("unresolved", "below 50 rows", "50 to 200 rows", "200 rows or more"),
     HEAVY: ("unresolved", "by scores", "by shells"),
+    LABELS: tuple(f"classes {apart} deviations apart" for apart in DEVIATIONS),
 }
 
 
@@ -36,6 +39,31 @@ def cells(quick: bool) -> Iterator[Cell]:
         if heavy_is_there:
             measure = partial(_held, _heavy, _by_map, epsilon)
             yield Cell("coverage", f"{HEAVY}, epsilon {epsilon:g}", range(2 if quick else 20), measure, pooled=True)
+        yield Cell(
+            "coverage", f"{LABELS}, epsilon {epsilon:g}", range(1 if quick else 25), partial(_labels, epsilon), True
+        )
+
+
+def _labels(epsilon: float, seed: int) -> Figures:
+    """Public features of two classes: the labels alone are hidden."""
+    found: Figures = {}
+    for apart, group in zip(DEVIATIONS, GROUPS[LABELS], strict=True):
+        grouped = partial(_in_group, group)
+        found |= _held(partial(_two_classes, apart), grouped, epsilon, seed, "label")
+    return found
+
+
+def _in_group(group: str, _: Release, records: Records) -> list[str]:
+    return [group] * records.classes
+
+
+def _two_classes(apart: float, seed: int, rows: int = 1_200) -> Records:
+    """Two columns that go together, and classes whose means lie `apart` deviations from each other."""
+    rng = np.random.default_rng([11, seed])
+    label = (rng.random(rows) < 0.4).astype(np.int64)
+    first = 0.4 * rng.standard_normal(rows) + 0.4 * apart * (label - 0.5)
+    numbers = np.stack([first, 0.5 * first + 0.5 * rng.standard_normal(rows)], axis=1)
+    return Records.clamped(numbers, label, 2, np.full(2, -5.0), np.full(2, 5.0))
 
 
 def _heavy(seed: int) -> Records:
@@ -86,11 +114,15 @@ def _sums(answer: Measurement) -> ClassSums:
 
 
 def _held(
-    data: Callable[[int], Records], grouped: Callable[[Release, Records], list[str]], epsilon: float, seed: int
+    data: Callable[[int], Records],
+    grouped: Callable[[Release, Records], list[str]],
+    epsilon: float,
+    seed: int,
+    adjacency: str = "add-remove",
 ) -> Figures:
     """How many intervals there are of each kind in each group, and how many hold the fit."""
     records = data(seed)
-    release, _ = released(records, epsilon)
+    release, _ = released(records, epsilon, adjacency)
     answer = release.parameters(LEVEL, output="arrow")
     low, high = (parameters(answer, end, records) for end in ("low", "high"))
     fitted, d = fit(records.numbers, records.label, records.classes), records.columns
@@ -118,5 +150,5 @@ def show(results: Results) -> str:
                     shares = [counts[f"{group}: {kind} held"] / max(counts[f"{group}: {kind}"], 1) for kind in KINDS]
                     texts = [f"{share:.3f}" for share in shares]
                     rows.append([f"{case}, {group}", f"{epsilon:g}", *texts, counts[f"{group}: weight"]])
-    title = f"Share of {LEVEL:.0%} intervals that hold the moments of the class's own records, add-remove"
+    title = f"Share of {LEVEL:.0%} intervals that hold the moments of the class's own records"
     return title + "\n" + table(["", "epsilon", *KINDS, "classes"], rows)
