@@ -103,7 +103,7 @@ class TestARelease:
         assert [kind_of(one) for one in apart.measurements] == ["Leaves", "Leaves", "Leaves"]
         assert outcome(apart, overlapping(0, distance=12.0)) == "holds"
 
-    @pytest.mark.parametrize("distance", [1.0, 2.0, 4.0])
+    @pytest.mark.parametrize("distance", [2.0, *(pytest.param(far, marks=pytest.mark.slow) for far in (1.0, 4.0))])
     def test_loses_less_than_a_release_that_hides_whole_records(self, distance):
         """Adjacency replace implies adjacency label, so that there must be something to gain."""
         rows = overlapping(1, distance)
@@ -243,11 +243,11 @@ def test_every_record_draws_one_label_as_often_as_its_guess_says():
     assert (drawn[20_000:] == [0, 0, 1]).all()
 
 
-@pytest.mark.parametrize("distance", [1.0, 2.0, 4.0])
+@pytest.mark.parametrize("distance", [2.0, *(pytest.param(far, marks=pytest.mark.slow) for far in (1.0, 4.0))])
 def test_intervals_hold_the_moments_of_the_classes(distance):
     """Nine of ten should; guesses that were taken for the labels themselves gave from three to eight."""
     held = []
-    for seed in range(8):
+    for seed in range(6):
         rows = overlapping(seed, distance)
         frame = rows.to_pandas()
         for one in released_with("label", rows, seed).parameters(level=0.9).to_pylist():
