@@ -6,6 +6,7 @@ import resource
 import subprocess
 import sys
 
+import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
@@ -143,6 +144,16 @@ def test_the_whole_path(place):
 
     assert run("report", place / "b.sfumato", "--out", place / "r.html").exit_code == 0
     assert (place / "r.html").read_text().startswith("<!doctype html>")
+
+
+def test_texts_in_parquet_come_back_as_texts(place, schema):
+    plain = make_table(300)
+    texts = plain.set_column(plain.column_names.index("job"), "job", plain.column("job").cast(pa.string()))
+    sfumato.release(texts, schema, epsilon=1.0, types="declared").save(place / "t.sfumato")
+    assert run("sample", place / "t.sfumato", "-n", 50, "--seed", 1, "--out", place / "t2.parquet").exit_code == 0
+    table = pyarrow.parquet.read_table(place / "t2.parquet")
+    assert table.equals(sfumato.open(place / "t.sfumato").sample(50, seed=1))
+    assert table.schema.field("job").type == pa.string()
 
 
 def test_a_sample_of_a_frame_release_can_be_written(place, schema):

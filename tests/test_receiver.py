@@ -63,6 +63,39 @@ def test_seeds_repeat_a_sample(release):
     assert not release.sample(20).equals(release.sample(20))
 
 
+def test_a_sample_does_not_depend_on_cores_or_on_how_it_is_asked(release, monkeypatch):
+    monkeypatch.setattr("sfumato.artefact.release._ROWS_AT_ONCE", 1_000)
+    whole = release.sample(4_500, seed=5, output="arrow")
+    for threads in (1, 3):
+        monkeypatch.setattr("sfumato.artefact.part_workers.cores", lambda threads=threads: threads)
+        parts = list(release.sample_tables(4_500, seed=5))
+        assert [part.num_rows for part in parts] == [1_000] * 4 + [500]
+        assert pa.concat_tables(parts).equals(pa.concat_tables(list(release.sample_tables(4_500, seed=5))))
+        assert release.sample(4_500, seed=5, output="arrow").equals(whole)
+
+
+def test_parts_that_nobody_asks_for_are_not_drawn(release, monkeypatch):
+    monkeypatch.setattr("sfumato.artefact.release._ROWS_AT_ONCE", 10)
+    parts = release.sample_tables(10_000_000, seed=5)
+    assert next(parts).num_rows == 10
+    parts.close()
+
+
+def test_listed_texts_may_come_as_dictionaries(release):
+    plain, referred = (
+        pa.concat_tables(release.sample_tables(500, seed=5, dictionaries=asked)) for asked in (False, True)
+    )
+    assert pa.types.is_dictionary(referred.schema.field("job").type)
+    assert referred.cast(plain.schema).equals(plain)
+
+
+def test_predictions_do_not_depend_on_parts(release, monkeypatch):
+    drawn = release.sample(1_000, seed=1)
+    whole = release.predict_proba(drawn)
+    monkeypatch.setattr("sfumato.artefact.release._PREDICTED_AT_ONCE", 64)
+    assert np.array_equal(release.predict_proba(drawn), whole)
+
+
 CONDITIONS = {
     "a range": ({"age": (40, 60)}, lambda row: 40 <= row["age"] <= 60),
     "an open range": ({"age": (90, None)}, lambda row: row["age"] >= 90),

@@ -15,14 +15,22 @@ from sfumato.trusted.schema import Schema
 
 
 def draw_records(
-    model: Model, schema: Schema, rows: int, rng: np.random.Generator, limits: Mapping[str, Limits]
+    model: Model,
+    schema: Schema,
+    rows: int,
+    rng: np.random.Generator,
+    limits: Mapping[str, Limits],
+    dictionaries: bool = False,
 ) -> tuple[Batch, pa.Table]:
-    """Records as codes and as values of the table; what follows from other columns does so to the last digit."""
+    """Records as codes and as values of the table; what follows from other columns does so to the last digit.
+
+    With `dictionaries` listed texts come as Arrow dictionaries, where no constraint is between codes and values.
+    """
     if isinstance(model, ConstrainedModel):
         table = model.draw(rows, rng, limits)
         return model.encode(table), table
     batch = model.sample(rows, rng)
-    return batch, decode(batch, Encoder(schema).columns, rng, limits)
+    return batch, decode(batch, Encoder(schema).columns, rng, limits, dictionaries)
 
 
 def with_keys(table: pa.Table, keys: Mapping[str, str], start: int, rng: np.random.Generator) -> pa.Table:

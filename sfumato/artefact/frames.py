@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import RequestError
-from sfumato.trusted.encoding import Batch, Codes
+from sfumato.trusted.arrays import CodeArray
+from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes
 from sfumato.trusted.encoding.code_arrays import Limits
 from sfumato.trusted.encoding.codes import listed_values
 from sfumato.trusted.encoding.header import POLARS_NAMES, FrameKind, Header
@@ -23,18 +24,23 @@ def decode(
     columns: Mapping[str, Codes],
     rng: np.random.Generator,
     limits: Mapping[str, Limits] = MappingProxyType({}),
+    dictionaries: bool = False,
 ) -> pa.Table:
-    """Records as a table in the plain type of each column.
+    """Records as a table in the plain type of each column; listed texts as Arrow dictionaries where these are asked.
 
     A code of several integers, days or seconds gives one of them at random, that of a number its roundest; within the
     limits of the column if it has any.
     """
-    return pa.table(
-        {
-            name: columns[name].decode(codes, rng.random(batch.rows), limits.get(name, (None, None)))
-            for name, codes in batch.codes.items()
-        }
-    )
+
+    nothing = np.zeros(0)  # is at random inside of a listed value
+
+    def written(name: str, codes: CodeArray) -> pa.Array:
+        own = columns[name]
+        if isinstance(own, CategoricalCodec):
+            return own.refer(codes) if dictionaries and isinstance(own.plain[0], str) else own.decode(codes, nothing)
+        return own.decode(codes, rng.random(batch.rows), limits.get(name, (None, None)))
+
+    return pa.table({name: written(name, codes) for name, codes in batch.codes.items()})
 
 
 def to_frame(table: pa.Table, header: Header, schema: Schema, frame: FrameKind | None = None) -> Any:
@@ -76,7 +82,8 @@ def _holds(name: str, values: tuple[float, ...]) -> bool:
     return all(float(limits.min) <= value <= float(limits.max) for value in values)
 
 
-def _is_category(column: Column, chosen: str) -> bool:
+def is_category(column: Column, chosen: str) -> bool:
+    """Whether this chosen type makes a column one of categories."""
     return bool(getattr(column, "listed", ())) and ("category" in chosen or chosen == "enum")
 
 
@@ -92,10 +99,11 @@ def _dress_arrow(table: pa.Table, schema: Schema, chosen: Mapping[str, str]) -> 
 
 
 def _as_arrow(array: pa.ChunkedArray, column: Column, chosen: str) -> pa.ChunkedArray:
-    if _is_category(column, chosen):
+    if is_category(column, chosen):
         values, ordered = pa.array(listed_values(column)), chosen.startswith("ordered")
-        places = pc.index_in(array, values)
-        parts = [pa.DictionaryArray.from_arrays(part, values, ordered=ordered) for part in places.chunks]
+        referred = pa.types.is_dictionary(array.type)
+        places = [part.indices for part in array.chunks] if referred else pc.index_in(array, values).chunks
+        parts = [pa.DictionaryArray.from_arrays(part, values, ordered=ordered) for part in places]
         return pa.chunked_array(parts, type=pa.dictionary(pa.int32(), values.type, ordered))
     if column.type == "datetime":
         return pc.cast(array, pa.timestamp("us", _zone(column, chosen)))
@@ -115,7 +123,7 @@ def _dress_pandas(table: pa.Table, schema: Schema, chosen: Mapping[str, str]) ->
 
 
 def _as_pandas(pandas: Any, series: Any, column: Column, chosen: str) -> Any:
-    if _is_category(column, chosen):
+    if is_category(column, chosen):
         values, ordered = list(listed_values(column)), chosen.startswith("ordered")
         return pandas.Series(pandas.Categorical(series, categories=values, ordered=ordered))
     if column.type in ("date", "datetime"):
@@ -141,7 +149,7 @@ def _dress_polars(table: pa.Table, schema: Schema, chosen: Mapping[str, str]) ->
 
 
 def _as_polars(polars: Any, source: Any, column: Column, chosen: str) -> Any:
-    if _is_category(column, chosen):
+    if is_category(column, chosen):
         texts = [str(value) for value in listed_values(column)]
         return source.cast(polars.String).cast(polars.Enum(texts) if chosen == "enum" else polars.Categorical)
     if column.type == "datetime":

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sfumato.archive.whole_files import whole_file
 from sfumato.artefact.drawing import draw_records, with_keys
 from sfumato.artefact.frames import to_frame
+from sfumato.artefact.part_workers import map_parts
 from sfumato.artefact.requests import check_whole, refuse_misspelt
 from sfumato.artefact.statement import PrivacyStatement
 from sfumato.errors import RequestError
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from sfumato.fitting.generators import Epoch
     from sfumato.fitting.generators.networks import CustomGenerator
 
-_ROWS_AT_ONCE = 1 << 18
+_ROWS_AT_ONCE, _PREDICTED_AT_ONCE = 1 << 18, 1 << 16
 _MOST_AT_ONCE = 1 << 32
 _NEXT_TO_NOTHING = 1e-9
 _SUMMARISED = (0.05, 0.25, 0.5, 0.75, 0.95)  # shares of the records
@@ -188,10 +189,14 @@ class Release:
         given: Mapping[str, Any] | None = None,
         seed: int | None = None,
         probabilities: bool = False,
+        dictionaries: bool = False,
     ) -> Iterator[pa.Table]:
         """A sample of any size in parts that fit into memory, in plain Arrow types.
 
-        Arguments and errors are those of `sample`.
+        Arguments and errors are those of `sample`. Some parts are drawn ahead, on all cores; what is drawn does not
+        depend on how many there are.
+
+        dictionaries   listed texts may come as Arrow dictionaries, which are drawn and written sooner
 
         Example
             >>> sum(table.num_rows for table in release.sample_tables(500_000, seed=1))
@@ -203,11 +208,16 @@ class Release:
         rng, limits, keys = np.random.default_rng(seed), source._limits(), layout_of(self.schema).keys
         if probabilities:
             self._target()
-        for start in range(0, max(rows, 1), _ROWS_AT_ONCE):
-            batch, table = draw_records(source.model, self.schema, min(rows - start, _ROWS_AT_ONCE), rng, limits)
+
+        def draw(start: int, rng: np.random.Generator) -> pa.Table:
+            count = min(rows - start, _ROWS_AT_ONCE)
+            batch, table = draw_records(source.model, self.schema, count, rng, limits, dictionaries)
             for name, values in source._predictions(batch).items() if probabilities else ():
                 table = table.append_column(name, pa.array(values))
-            yield with_keys(table, keys, start, rng)
+            return with_keys(table, keys, start, rng)
+
+        starts = range(0, max(rows, 1), _ROWS_AT_ONCE)
+        yield from map_parts(lambda part: draw(*part), ((start, rng.spawn(1)[0]) for start in starts))
 
     def _predictions(self, batch: Batch) -> dict[str, FloatArray]:
         """What the release knows of the target given the other columns of each record, as columns."""
@@ -226,11 +236,17 @@ class Release:
 
     def _predict(self, table: Any) -> FloatArray:
         """What the release tells of the target of records as they are stored."""
+        records = self._records(table, self.schema.features)
+        starts = range(0, max(records.num_rows, 1), _PREDICTED_AT_ONCE)
+        parts = (records.slice(start, _PREDICTED_AT_ONCE) for start in starts)
+        return np.concatenate(list(map_parts(self._predict_records, parts)))
+
+    def _predict_records(self, records: pa.RecordBatch) -> FloatArray:
         if not isinstance(self.model, ConstrainedModel):
-            return self.predict_encoded(self.encode(table, self.schema.features))
+            return self.predict_encoded(Encoder(self.schema).encode(records, records.schema.names))
         target = self._target()
         codes = Encoder(self.schema).columns[target]
-        predicted = self.model.predict_records(self._records(table, self.schema.features), target, codes)
+        predicted = self.model.predict_records(records, target, codes)
         return codes.in_units(predicted) if isinstance(codes, NumericCodec) else predicted
 
     def _limits(self) -> dict[str, tuple[float | None, float | None]]:

@@ -71,7 +71,9 @@ def sample(
     total = released.size if rows is None else rows
     with bar() as progress:
         task = progress.add_task("drawing rows", total=total)
-        tables = released.sample_tables(total, given=wanted, seed=seed, probabilities=probabilities)
+        tables = released.sample_tables(
+            total, given=wanted, seed=seed, probabilities=probabilities, dictionaries=out.suffix == ".parquet"
+        )
         table_files.write(tables, released, out, lambda done: progress.advance(task, done))
     say(f"{out} holds {total:,} synthetic rows.")
 

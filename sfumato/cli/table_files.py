@@ -11,8 +11,9 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from sfumato.archive.whole_files import whole_file
-from sfumato.artefact.frames import to_frame
+from sfumato.artefact.frames import is_category, to_frame
 from sfumato.artefact.release import Release
+from sfumato.cli.parquet_parts import ParquetParts
 from sfumato.cli.text_files import TextWriter
 from sfumato.errors import RequestError
 from sfumato.trusted.encoding import Header
@@ -62,7 +63,7 @@ def _read_csv(path: Path, schema: Schema) -> pa.Table:
 def write(tables: Iterable[pa.Table], release: Release, path: Path, progress: Callable[[int], None]) -> None:
     """Write the tables to one file, in the column order and, in Parquet, the types of the private table.
 
-    CSV is written in the format that the schema's `text:` gives.
+    CSV is written in the format that the schema's `text:` gives; Parquet takes listed texts as Arrow dictionaries, too.
 
     Edge cases
         A name that ends neither in .parquet nor in .csv: `RequestError`, nothing is drawn.
@@ -76,11 +77,21 @@ def write(tables: Iterable[pa.Table], release: Release, path: Path, progress: Ca
         writer = None
         for table in tables:
             dressed = to_frame(table, header, release.schema, "arrow")
-            writer = writer or open_writer(file, dressed.schema, release.schema, path.suffix)
+            writer = writer or open_writer(file, _shown(dressed, release.schema, header), release.schema, path.suffix)
             writer.write_table(dressed)
             progress(table.num_rows)
         if writer:
             writer.close()
+
+
+def _shown(table: pa.Table, schema: Schema, header: Header) -> pa.Schema:
+    """The types that a reader is to find: text, where it is referred to only because that is written sooner."""
+    shown = table.schema
+    for place, field in enumerate(shown):
+        known = schema.by_name.get(field.name)
+        if pa.types.is_dictionary(field.type) and known and not is_category(known, header.types.get(field.name, "")):
+            shown = shown.set(place, field.with_type(field.type.value_type))
+    return shown
 
 
 def write_table(table: pa.Table, schema: Schema, path: Path) -> None:
@@ -94,6 +105,6 @@ def write_table(table: pa.Table, schema: Schema, path: Path) -> None:
 def open_writer(file: BinaryIO, storage: pa.Schema, schema: Schema, suffix: str) -> Any:
     """Writes tables of one kind; the usual CSV is pyarrow's, which is many times as fast."""
     if suffix == ".parquet":
-        return pyarrow.parquet.ParquetWriter(file, storage)
+        return ParquetParts(file, storage)
     plain = schema.text == TextFormat()
     return pyarrow.csv.CSVWriter(file, storage) if plain else TextWriter(file, storage.names, schema)

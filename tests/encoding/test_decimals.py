@@ -4,6 +4,7 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,6 +68,19 @@ def test_every_step_is_written_as_a_value_of_its_own(column):
     assert np.array_equal(codes.encode(written), steps)
     low, high = (codes.edges(steps, upper=upper).to_numpy() for upper in (False, True))
     assert ((low <= written.to_numpy()) & (written.to_numpy() <= high)).all()
+
+
+@pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
+@pytest.mark.parametrize("limits", [(None, None), (30.0, None), (None, 40.0)])
+def test_few_and_many_codes_are_written_alike(column, limits):
+    codes = codec(**column, missing=True)
+    rng = np.random.default_rng(0)
+    drawn = np.append(rng.integers(0, codes.size, 50_000), np.arange(codes.steps - 20, codes.size)).astype(np.int32)
+    inside = rng.random(len(drawn))
+    many = codes.decode(drawn, inside, limits)
+    few = [codes.decode(drawn[part], inside[part], limits) for part in np.array_split(np.arange(len(drawn)), 4)]
+    assert many.equals(pa.concat_arrays(few))
+    assert many.null_count == (drawn == codes.missing).sum()
 
 
 @pytest.mark.parametrize("value", [120.0, 37.5, -12.0, 16_999.0, 0.25])

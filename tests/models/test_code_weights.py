@@ -52,6 +52,34 @@ def test_samples_follow_them():
     assert np.abs(counted - slow_probabilities(made)).max() < 0.005
 
 
+def test_few_draws_and_many_are_of_one_distribution():
+    made = model().columns["x"]
+    piece = np.repeat(np.arange(6), 60_000)
+    many, few = made.draw(piece, np.random.default_rng(2)), made.draw_one_by_one(piece, np.random.default_rng(3))
+    each = np.array([np.bincount(drawn, minlength=CODES.size) / 60_000 for drawn in (many, few)])
+    expected = slow_probabilities(model()) / model().marginal("x")[made.place(np.arange(CODES.size))[0]]
+    assert np.abs(each - expected).max() < 5 * np.sqrt(0.25 / 60_000)
+    assert ((made.starts[piece] <= many) & (many < made.stops[piece])).all()
+
+
+def test_many_draws_of_weights_very_far_apart():
+    rates = np.full((1, KINDS.size), 1.0)
+    rates[0, KINDS.of_code[7]] = 1e14
+    pieces = Pieces(
+        np.array([0, 100]),
+        np.array([100, CODES.size]),
+        np.arange(2),
+        np.zeros(2),
+        np.full((1, 2), 0.5),
+        CodeWeights(CODES, np.array([0]), rates),
+    )
+    drawn = pieces.draw(np.repeat([0, 1], 20_000), np.random.default_rng(4))
+    heavy = np.flatnonzero(KINDS.of_code == KINDS.of_code[7])
+    assert set(drawn.tolist()) == set(heavy.tolist())
+    assert (drawn[:20_000] < 100).all()
+    assert (drawn[20_000:] >= 100).all()
+
+
 def test_conditions_cdf_quantiles_and_means_agree_with_them():
     made, probability = model(), slow_probabilities(model())
     within = made.restrict([("x", [(30, 60)])])

@@ -57,9 +57,9 @@ class ClassedTable:
         """See `TargetModel`."""
         return self.mixture.size
 
-    def sample(self, rows: int, rng: np.random.Generator) -> Batch:
+    def pool(self, rows: int, rng: np.random.Generator) -> Batch:
         """See `TargetModel`."""
-        return self.mixture.sample(rows, rng)
+        return self.mixture.pool(rows, rng)
 
     def class_probabilities(self, batch: Batch, target: str) -> FloatArray:
         """See `TargetModel`."""

@@ -39,7 +39,7 @@ class FamilyModel:
         apart += [model.distance(other.steps[name]) for name, model in self.steps.items()]
         for view, found in self.labellers.items():
             model = self.persons if view == PERSONS else self.steps[view]
-            records = model.sample(1_000, np.random.default_rng(0))
+            records = model.pool(1_000, np.random.default_rng(0))
             for target, labeller in found.items():
                 told = [one.probabilities(records) for one in (labeller, other.labellers[view][target])]
                 apart.append(float(np.abs(told[0] - told[1]).sum(axis=1).mean() / 2))

@@ -60,7 +60,7 @@ class Shape:
         last = np.searchsorted(self.cells[order], cells, side="right") - 1
         piece = order[np.clip(at, first, last)]
         if most is None:
-            return self.pieces.draw(piece, rng)
+            return self.pieces.draw_one_by_one(piece, rng)
         starts = self.pieces.starts[piece]
         stops = np.clip(most.astype(np.int64) + 1, starts + 1, self.pieces.stops[piece])
         weights = self.pieces.weights
@@ -266,8 +266,8 @@ class StepMixture:
         p = theta[component] if other is None else theta[component, other]
         return _draw(p if allowed is None else p * (allowed + _TINY), rng)
 
-    def sample(self, rows: int, rng: np.random.Generator) -> Batch:
-        """Whole records, settings and previous rows among them."""
+    def pool(self, rows: int, rng: np.random.Generator) -> Batch:
+        """Whole records that a fit looks at, settings and previous rows among them."""
         component = rng.choice(len(self.weights), rows, p=self.weights / self.weights.sum())
         cells: dict[str, IntArray] = {}
         for factor in self.factors:

@@ -91,7 +91,7 @@ class CountedWriter:
     step: Step
     whole: bool
 
-    def __call__(self, counts: FloatArray, null: BoolArray) -> pa.Array:
+    def __call__(self, counts: FloatArray, null: BoolArray | None) -> pa.Array:
         """The values, null where it says so."""
         numbers = self.step.numbers(np.rint(counts))
         return pa.array(numbers.astype(np.int64) if self.whole else numbers, mask=null)

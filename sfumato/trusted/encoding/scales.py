@@ -22,10 +22,12 @@ from sfumato.trusted.encoding.values import float_of_text
 from sfumato.trusted.schema import Column, IntegerColumn, NumberColumn, TextFormat
 
 Read = Callable[[pa.Array], reading.Numbers]
-Write = Callable[[FloatArray, NDArray[np.bool_]], pa.Array]
+Write = Callable[[FloatArray, NDArray[np.bool_] | None], pa.Array]
 
 STEPS = 2**20
 _TABLES = 32  # that are kept
+_WRITTEN = 128  # of those that a sample needs, which comes back to all of its columns for every part
+_MANY_CODES = 1 << 15  # whose numbers are worth a table
 _SAME = 2.0**-22  # a value this near to an atom, relative to it, is the atom: float32 storage does not lose atoms
 _EPOCH = dt.datetime(1970, 1, 1)
 _ASTRAY, _ROUNDED = 2.0**-12, 2.0**-48  # far above the error of a logarithm in steps, and of a float64
@@ -355,15 +357,31 @@ class NumericCodec:
 
     def decode(self, codes: CodeArray, inside: FloatArray, limits: Limits = (None, None)) -> pa.Array:
         """See `Codes`."""
+        number = self._of_many(codes, inside) if self._worth_table(codes) else self._of_few(codes, inside)
+        low, high = limits
+        if low is not None or high is not None:
+            within = np.clip(number, self.low if low is None else low, self.high if high is None else high)
+            number = np.where(codes < self.steps, within, number)
+        return self.write(number, codes == self.missing if self.nullable else None)
+
+    def _worth_table(self, codes: CodeArray) -> bool:
+        return len(codes) >= _MANY_CODES and not self.exact
+
+    def _of_few(self, codes: CodeArray, inside: FloatArray) -> FloatArray:
+        """The number of each code, one inside its interval where it is written as none."""
         step = np.clip(codes, 0, self.steps - 1)
-        number = self.ends(step) if self.exact else self._written(step, inside)
-        low, high = (
-            bound if limit is None else limit for limit, bound in zip(limits, (self.low, self.high), strict=True)
-        )
-        number = np.clip(number, max(low, self.low), min(high, self.high))
+        number = np.clip(self.ends(step) if self.exact else self._written(step, inside), self.low, self.high)
         for place, atom in enumerate(self.atoms):
             number = np.where(codes == self.steps + place, atom, number)
-        return self.write(number, codes == self.missing if self.nullable else np.zeros(len(codes), dtype=bool))
+        return number
+
+    def _of_many(self, codes: CodeArray, inside: FloatArray) -> FloatArray:
+        """The same from a table of all codes."""
+        number = _numbers_written(self).take(codes)
+        where = np.flatnonzero(np.isnan(number))
+        left, right = self.ends(codes[where]), self.ends(codes[where] + 1)
+        number[where] = np.clip(left + inside[where] * (right - left), self.low, self.high)
+        return number
 
     def edges(self, codes: CodeArray, upper: bool) -> pa.Array:
         """The lowest or highest value of each code; null for the missing one."""
@@ -373,7 +391,7 @@ class NumericCodec:
         number = np.clip(above if upper else left, self.low, self.high)
         for place, atom in enumerate(self.atoms):
             number = np.where(codes == self.steps + place, atom, number)
-        return self.write(number, codes == self.missing if self.nullable else np.zeros(len(codes), dtype=bool))
+        return self.write(number, codes == self.missing if self.nullable else None)
 
     def _written(self, step: CodeArray, inside: FloatArray) -> FloatArray:
         """The roundest number of each step, so that a value that was round is so again.
@@ -442,12 +460,19 @@ def _ends_of(scale: NumericCodec) -> FloatArray:
 @lru_cache(maxsize=_TABLES)
 def _numbers_of(scale: NumericCodec) -> FloatArray:
     """See `NumericCodec.numbers`."""
-    steps, ends = np.arange(scale.steps, dtype=np.int32), scale.ends(np.arange(scale.steps + 1))
+    ends = scale.ends(np.arange(scale.steps + 1))
     if scale.exact:
         return ends[:-1]
-    number = roundest_of_steps(ends, scale.chain)
-    own = scale._of_numbers(number.copy()) == steps  # not an atom, which has a code of its own
-    return np.where(own, number, (ends[:-1] + ends[1:]) / 2)
+    number = _numbers_written(scale)[: scale.steps]
+    return np.where(np.isnan(number), (ends[:-1] + ends[1:]) / 2, number)
+
+
+@lru_cache(maxsize=_WRITTEN)
+def _numbers_written(scale: NumericCodec) -> FloatArray:
+    """The number that each code is written as; NaN for a step whose roundest number is an atom, which has a code."""
+    number = roundest_of_steps(scale.ends(np.arange(scale.steps + 1)), scale.chain)
+    own = scale._of_numbers(number.copy()) == np.arange(scale.steps, dtype=np.int32)
+    return np.concatenate((np.where(own, number, np.nan), scale.atoms, [scale.low] * scale.nullable))
 
 
 def _whole_ends(scale: NumericCodec) -> FloatArray:
@@ -484,19 +509,19 @@ def read_of(column: Column, text: TextFormat) -> Read:
     return read if of_text is None else partial(read, of_text=of_text)
 
 
-def _write_number(number: FloatArray, null: NDArray[np.bool_]) -> pa.Array:
+def _write_number(number: FloatArray, null: NDArray[np.bool_] | None) -> pa.Array:
     return pa.array(number, mask=null)
 
 
-def _write_whole(number: FloatArray, null: NDArray[np.bool_]) -> pa.Array:
+def _write_whole(number: FloatArray, null: NDArray[np.bool_] | None) -> pa.Array:
     return pa.array(number.astype(np.int64), mask=null)
 
 
-def _write_days(number: FloatArray, null: NDArray[np.bool_]) -> pa.Array:
+def _write_days(number: FloatArray, null: NDArray[np.bool_] | None) -> pa.Array:
     return pa.array(number.astype(np.int32), mask=null).cast(pa.date32())
 
 
-def _write_seconds(number: FloatArray, null: NDArray[np.bool_]) -> pa.Array:
+def _write_seconds(number: FloatArray, null: NDArray[np.bool_] | None) -> pa.Array:
     return pa.array(number.astype(np.int64), mask=null).cast(pa.timestamp("s"))
 
 

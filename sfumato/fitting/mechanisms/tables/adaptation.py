@@ -93,8 +93,8 @@ class TargetModel(Protocol):
     def size(self) -> float:
         """The noisy number of records."""
 
-    def sample(self, rows: int, rng: np.random.Generator) -> Batch:
-        """Records, as codes."""
+    def pool(self, rows: int, rng: np.random.Generator) -> Batch:
+        """Records that a fit looks at, as codes: the same in every version."""
 
     def class_probabilities(self, batch: Batch, target: str) -> FloatArray:
         """The probability of every class of the target given the other columns (records x classes)."""
@@ -264,7 +264,7 @@ def _pool(mixture: TargetModel, values: int) -> Batch:
             Tuning.pool_for_each * mixture.size, Tuning.pool_least, min(Tuning.pool_most, Tuning.pool_values // values)
         )
     )
-    return mixture.sample(rows, public_rng(1))
+    return mixture.pool(rows, public_rng(1))
 
 
 def _importance(told: FloatArray) -> FloatArray:

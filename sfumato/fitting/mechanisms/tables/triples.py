@@ -66,7 +66,7 @@ def surprising(answer: Measurement, mixture: TableMixture, size: float) -> tuple
     asked = answer.statistic
     if not isinstance(asked, Parities):
         raise TypeError("a screen is made of parities only")
-    pool = mixture.sample(Tuning.pool, public_rng(4))
+    pool = mixture.pool(Tuning.pool, public_rng(4))
     expected = asked(pool) * (size / pool.rows)
     off = np.abs(answer.values - expected)
     noise = math.sqrt(answer.sigma**2 + size + size**2 / pool.rows)

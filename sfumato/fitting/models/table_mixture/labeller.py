@@ -1,23 +1,20 @@
 """What the target of a table is, given its other columns."""
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from sfumato.fitting.models.table_mixture.label_tables import LabelTables
 from sfumato.fitting.models.table_mixture.target_rules import TargetRules
 from sfumato.trusted.arrays import FloatArray, IntArray
-from sfumato.trusted.cores import cores
 from sfumato.trusted.encoding import Batch, Codes
 from sfumato.trusted.feature_maps.features import Softmax
 from sfumato.trusted.schema.schema import Combination
 
-_AT_ONCE = 1 << 12
-_WORTH_THREADS = 4  # parts
 _GOLDEN = (5**0.5 - 1) / 2
+_KEY_BITS, _SHARE_BITS = 63, 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,20 +60,11 @@ class Labeller:
 
     def probabilities(self, batch: Batch) -> FloatArray:
         """The probability of every class (records x classes)."""
-        parts = list(batch.parts(_AT_ONCE, self.model.features.columns))
-        if len(parts) < _WORTH_THREADS:
-            told = list(map(self._told, parts))
-        else:  # each thread has products of its own, which must not start threads in turn
-            with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(cores()) as pool:
-                told = list(pool.map(self._told, parts))
-        p = np.concatenate([np.empty((0, len(self.share))), *told])
+        p = LabelTables.of(self.model).probabilities(batch)
         # a class that is left must keep some probability, or a record may have none at all
         left: FloatArray = np.maximum(p, 1e-12) * self.share
         left /= left.sum(axis=1, keepdims=True)
         return left
-
-    def _told(self, batch: Batch) -> FloatArray:
-        return self.model.probabilities(self.model.features(batch)).T
 
     def draw(self, probabilities: FloatArray, kind: IntArray, rng: np.random.Generator) -> IntArray:
         """A class for each record, drawn so that records that are alike have classes in proportion.
@@ -84,7 +72,7 @@ class Labeller:
         Sorted by their `kind` (the mixture's component) and probability, neighbours get places that the golden ratio
         spreads evenly over [0, 1): each class is as likely as it should be, and sums over many records hardly vary.
         """
-        order = np.lexsort((probabilities[:, 0], kind))
+        order = _order_of(kind, probabilities[:, 0])
         place = np.empty(len(order))
         place[order] = (rng.random() + _GOLDEN * np.arange(len(order))) % 1.0
         up_to = np.cumsum(probabilities, axis=1)
@@ -112,3 +100,16 @@ class Labeller:
         target, stored = content["target"], content.get("forbidden")
         forbidden = () if stored is None else TargetRules.from_list(stored, target).forbidden
         return cls.of(Softmax.from_dict(content["model"]), target, of_samples, forbidden)
+
+
+def _order_of(kind: IntArray, share: FloatArray) -> IntArray:
+    """Records by kind, then by share, as far as the bits of one number tell it apart."""
+    record_bits, kind_bits = len(kind).bit_length(), int(kind.max(initial=0)).bit_length()
+    bits = min(_SHARE_BITS, _KEY_BITS - record_bits - kind_bits)
+    keys = np.minimum(share * 2.0**bits, 2.0**bits - 1).astype(np.int64)
+    keys |= kind << bits
+    keys <<= record_bits
+    keys |= np.arange(len(keys))
+    keys.sort()
+    keys &= (1 << record_bits) - 1
+    return keys

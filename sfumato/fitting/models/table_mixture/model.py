@@ -22,9 +22,12 @@ from sfumato.errors import RequestError
 from sfumato.fitting.conditions import Condition
 from sfumato.fitting.models.logarithms import log_sum
 from sfumato.fitting.models.model import Model, register_model
+from sfumato.fitting.models.table_mixture.alike_codes import AlikeCodes
 from sfumato.fitting.models.table_mixture.code_weights import CodeWeights
 from sfumato.fitting.models.table_mixture.labeller import Labeller
 from sfumato.fitting.models.table_mixture.marginals import marginal_table, piece_values, pieces_up_to
+from sfumato.fitting.models.table_mixture.pool import draw_pool
+from sfumato.fitting.models.table_mixture.strata import draw_all_strata, draw_strata
 from sfumato.fitting.models.table_mixture.target_rules import Told
 from sfumato.fitting.models.table_mixture.ties import (
     Tie,
@@ -50,6 +53,7 @@ _BISECTIONS = 64
 _CONTENT = {"kind", "weights", "size", "code_weights", "labeller", "settings"}
 _COMPARED = 2_000  # records of which two models tell the target
 _ROWS_AT_ONCE = 1 << 10  # that stay near the processor
+_MANY_DRAWS = 1 << 14  # for which a table of the codes that are alike is worth its time
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +138,22 @@ class Pieces:
 
     def draw(self, piece: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
         """A code of each of these pieces."""
+        if self._single is not None:
+            return self._single.take(piece)
+        if self.weights is None or len(piece) < _MANY_DRAWS:
+            return self.draw_one_by_one(piece, rng)
+        return AlikeCodes.of(self).draw(piece, rng)
+
+    def draw_one_by_one(self, piece: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
+        """The same, slowly and without a table."""
         starts, stops = self.starts[piece], self.stops[piece]
         drawn = rng.integers(starts, stops) if self.weights is None else self.weights.draw(starts, stops, rng)
         return drawn.astype(np.int32)
+
+    @cached_property
+    def _single(self) -> NDArray[np.int32] | None:
+        """The code of every piece, where each has one."""
+        return self.starts.astype(np.int32) if (self.stops - self.starts == 1).all() else None
 
     def parts(self, runs: Runs) -> list[tuple[int, int, int]]:
         """What the runs, which go up, have in common with each piece: start, stop and number of the piece."""
@@ -196,14 +213,11 @@ class TableMixture(Model):
 
     def sample(self, rows: int, rng: np.random.Generator) -> Batch:
         """Records, as codes; the target is drawn by the labeller where there is one for samples."""
-        ends = np.cumsum(self.weights) / self.weights.sum()
-        component = np.searchsorted(ends, np.sort(_spread(rows, rng)), side="right").clip(
-            max=np.searchsorted(ends, ends[-1])
-        )
-        bounds = np.searchsorted(component, np.arange(len(ends) + 1))
+        counts = np.bincount(draw_strata(self.weights[None], np.array([rows]), rng), minlength=len(self.weights))
         order = rng.permutation(rows)
         free = {name: pieces for name, pieces in self.columns.items() if name not in self.ties}
-        codes = {name: self._draw(pieces, bounds, rng)[order] for name, pieces in free.items()}
+        drawn = draw_all_strata([pieces.theta for pieces in free.values()], counts, rng)
+        codes = {name: free[name].draw(piece, rng).take(order) for name, piece in zip(free, drawn, strict=True)}
         for child, tie in self.ties.items():
             place, _ = self.columns[tie.parent].place(codes[tie.parent])
             codes[child] = self._draw_each(replace(self.columns[child], theta=tie.table), place, rng)
@@ -211,10 +225,15 @@ class TableMixture(Model):
         if self.labeller is None or not self.labeller.of_samples:
             return Batch(rows, codes)
         told = self._told(Batch(rows, codes), self.labeller)
+        component = np.repeat(np.arange(len(counts)), counts)
         row = told.rows(self.labeller.draw(told.classes, component[order], rng))
         inside = replace(self.columns[self.labeller.target], theta=told.theta)
         target = self._draw_each(inside, row, rng)
         return Batch(rows, {**codes, self.labeller.target: target})
+
+    def pool(self, rows: int, rng: np.random.Generator) -> Batch:
+        """Records that a fit looks at, see `draw_pool`."""
+        return draw_pool(self, rows, rng)
 
     def _told(self, batch: Batch, labeller: Labeller) -> Told:
         """What the labeller tells of each record's target, within the rules that name it."""
@@ -235,20 +254,13 @@ class TableMixture(Model):
 
     def _draw_each(self, pieces: Pieces, row: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
         """A code for each record, by the row of theta that it names."""
+        if (np.count_nonzero(pieces.theta, axis=1) == 1).all():
+            return pieces.draw(pieces.theta.argmax(axis=1).take(row), rng)
         order = np.argsort(row, kind="stable")
         drawn = np.empty(len(row), dtype=np.int32)
-        drawn[order] = self._draw(pieces, np.searchsorted(row[order], np.arange(len(pieces.theta) + 1)), rng)
+        counts = np.bincount(row, minlength=len(pieces.theta))
+        drawn[order] = pieces.draw(draw_strata(pieces.theta, counts, rng), rng)
         return drawn
-
-    def _draw(self, pieces: Pieces, bounds: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
-        piece = np.empty(bounds[-1], dtype=np.int64)
-        for k, theta in enumerate(pieces.theta):
-            up_to = np.cumsum(theta)
-            draws = _spread(bounds[k + 1] - bounds[k], rng) * up_to[-1]
-            piece[bounds[k] : bounds[k + 1]] = np.searchsorted(up_to, draws, side="right").clip(
-                max=np.searchsorted(up_to, up_to[-1])
-            )
-        return pieces.draw(piece, rng)
 
     def log_joint(self, batch: Batch) -> FloatArray:
         """log of weight times probability of each record's codes in every component.
@@ -432,7 +444,7 @@ class TableMixture(Model):
         if (self.labeller is None) != (other.labeller is None):
             return 1.0
         if self.labeller is not None:
-            records = self.sample(_COMPARED, np.random.default_rng(0))
+            records = self.pool(_COMPARED, np.random.default_rng(0))
             told = [model.class_probabilities(records, self.labeller.target) for model in (self, other)]
             apart.append(float(np.abs(told[0] - told[1]).sum(axis=1).mean() / 2))
         return float(max(apart))
@@ -515,8 +527,3 @@ def _weigh_alike(one: Pieces, other: Pieces) -> bool:
         return one.weights is other.weights
     same = np.array_equal(one.weights.starts, other.weights.starts)
     return same and bool(np.allclose(one.weights.rates, other.weights.rates, rtol=1e-6))
-
-
-def _spread(count: int, rng: np.random.Generator) -> FloatArray:
-    """Uniform numbers in random order, one in each of `count` equal parts of [0, 1): sums over them hardly vary."""
-    return (rng.permutation(count) + rng.random(count)) / max(count, 1)
