@@ -76,7 +76,8 @@ def on_spark(path: str, columns: int) -> None:
 
     schema = schema_of(columns)
     frame = open_frame(path, schema)
-    for _ in spark.SparkSource(frame.limit(1_000), schema, b"").batches(tuple(schema.by_name)):
+    some = frame.limit(1_000).repartition(4 * frame.sparkSession.sparkContext.defaultParallelism)
+    for _ in spark.SparkSource(some, schema, b"").batches(tuple(schema.by_name)):  # on every worker
         pass
     _release(frame, schema)
 

@@ -19,6 +19,7 @@ from sfumato.errors import DataError
 from sfumato.trusted.sources.spark_workers import VERSIONS, python_version, versions
 
 OLDEST_JAVA = 17
+MOST_PARTS = 1 << 12  # what has more of them is read several to a task
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _AGREED: WeakSet[Any] = WeakSet()
 
