@@ -5,7 +5,7 @@ them, each in a process of its own with its peak memory; records a second of `pr
 better of two more; both of a release of a table of `benchmarks.scale`. CPU time is that of all threads together, and
 tells more than seconds do where others use the machine. Then seconds of a release of the demo's table, in a process
 that has released before. With --spark: seconds in which Spark hands ten million rows of ten columns over to a function
-that counts rows alone.
+that counts rows alone, and in which its workers read these rows from the files themselves.
 """
 
 import argparse
@@ -106,12 +106,19 @@ def main() -> None:
         demo = seconds_of(lambda: sfumato.release(TABLE, SCHEMA, epsilon=1.0, ledger=None, types="declared"))
         print(f"release of the demo's table: {demo:.2f} s")
         if asked.spark:
+            from sfumato.trusted.sources.spark import storage_of
             from sfumato.trusted.sources.spark_files import open_frame
+            from sfumato.trusted.sources.spark_parquet import files_of
 
             scale_data.write(path, HANDED, 10)
-            frame = open_frame(str(path), scale_data.schema_of(10))
+            schema = scale_data.schema_of(10)
+            frame = open_frame(str(path), schema)
             handing = seconds_of(lambda: frame.mapInArrow(count, "n long").toArrow())
             print(f"Spark hands {HANDED:,} rows over: {handing:.1f} s")
+            files, one = files_of(frame, storage_of(frame, schema)), pa.schema([("n", pa.int64())])
+            if files is not None:
+                reading = seconds_of(lambda: files.map(tuple(schema.by_name), count, one).toArrow())
+                print(f"workers read them: {reading:.1f} s")
 
 
 if __name__ == "__main__":

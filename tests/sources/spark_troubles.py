@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 
 from sfumato.errors import DataError
 from sfumato.trusted.schema import Schema
@@ -118,6 +119,10 @@ def alone(folder: Path) -> dict[str, Any]:
     trials.sum("a dead task", "death")
     trials.sum("a dead task of a long sum", "death", 20_000)
     trials.sum("a killed worker", "wait", kill=0)
+    pyarrow.parquet.write_table(make(), folder / "rows.parquet", row_group_size=100)
+    files = Trials(SparkSource(spark.read.parquet(str(folder / "rows.parquet")), SCHEMA, KEY), folder)
+    files.sum("a dead task that reads files", "death")
+    trials.found |= files.found
     trials.found["Ctrl-C"] = interrupted(spark, trials)
     trials.sum("after Ctrl-C", "none")
     broken = frame.withColumn("age", frame["job"].cast("int"))  # Spark's own error quotes the row

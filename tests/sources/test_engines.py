@@ -26,7 +26,7 @@ from tests.sources.test_sources import as_csv
 
 KEY = b"the same for all"
 SHORT = ("tables", "mixture", "subspace", "slices")
-PLACES = ["parquet folder", "csv", "duckdb", "sqlite", "postgresql", "spark 1", "spark 2", "spark 7"]
+PLACES = ["parquet folder", "csv", "duckdb", "sqlite", "postgresql", "spark 1", "spark 2", "spark 7", "spark files"]
 CASES = {
     f"{name}{', by person' * by_person}": case.by_person() if by_person else case
     for by_person in (False, True)
@@ -62,7 +62,10 @@ def stored(request, tmp_path):
                 return sfumato.Database(fill_sqlite(tmp_path / "t.sqlite", table), table="people")
             case "postgresql":
                 return sfumato.Database(fill_server(request.getfixturevalue("server"), table), table="people")
-        return request.getfixturevalue("spark").createDataFrame(table).repartition(int(parts))
+        spark = request.getfixturevalue("spark")
+        if parts == "files":  # which the workers read themselves
+            return spark.read.parquet(str(in_files(table, tmp_path / "rows")))
+        return spark.createDataFrame(table).repartition(int(parts))
 
     return put
 

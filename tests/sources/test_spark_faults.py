@@ -109,7 +109,16 @@ def answers(port: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name", ["once", "again", "a dead task", "a dead task of a long sum", "a killed worker", "after Ctrl-C"]
+    "name",
+    [
+        "once",
+        "again",
+        "a dead task",
+        "a dead task of a long sum",
+        "a killed worker",
+        "a dead task that reads files",
+        "after Ctrl-C",
+    ],
 )
 def test_a_sum_has_the_same_bytes(alone, name):
     alone.check(name)

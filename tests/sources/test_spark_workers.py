@@ -8,13 +8,16 @@ import pyarrow as pa
 import pytest
 
 from sfumato.errors import DataError
+from sfumato.trusted.feature_maps.hashed_share import HashedShare
 from sfumato.trusted.sources import open_source, spark_workers
 from sfumato.trusted.sources.contribution_bounding import ContributionBounding
+from sfumato.trusted.statistics import Sampled
 from tests.conftest import make_table
-from tests.sources.test_spark import KEY, LONG, PEOPLE, SCHEMA, SHORT
+from tests.sources.test_spark import GRIDS, KEY, LONG, PEOPLE, SCHEMA, SHORT
 
 TOKEN = "zx81canary"
 TEXT = json.dumps(SCHEMA.to_dict())
+SHARE = Sampled(SHORT, HashedShare(bytes(16), 1 << 31, {name: GRIDS[name] for name in SCHEMA.features}))
 
 
 def parts(table: pa.Table, names: tuple[str, ...]) -> list[pa.RecordBatch]:
@@ -40,6 +43,20 @@ def test_codes_of_records_and_of_codes_are_the_same(table):
     (batch,) = open_source(table, SCHEMA, declared=True).batches(names)
     assert once == twice
     assert np.array_equal(pa.Table.from_batches(once).column(0).to_numpy(), batch.codes["wage"])
+
+
+@pytest.mark.parametrize("size", [spark_workers.PACK, 64, 1])
+def test_packs_hold_the_records_of_a_share_and_all_but_the_last_are_full(table, size, monkeypatch):
+    monkeypatch.setattr(spark_workers, "PACK", size)
+    names, (batch,) = SHARE.columns, open_source(table, SCHEMA, declared=True).batches(SHARE.columns)
+    read = partial(spark_workers.from_storage, TEXT, names)
+    packs = [*spark_workers.choose_records(json.dumps(SHARE.to_dict()), read, iter(parts(table, names)))]
+    found = [one for pack in packs for one in spark_workers.unpack(names, pack)]
+    assert len({one.rows for one in found[:-1]}) <= 1
+    chosen = SHARE.of.choose(batch, names)
+    assert 0 < sum(one.rows for one in found) == chosen.rows < table.num_rows
+    for name in names:
+        assert np.array_equal(np.concatenate([one.codes[name] for one in found]), chosen.codes[name])
 
 
 def test_tickets_are_those_of_the_lottery():

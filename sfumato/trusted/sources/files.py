@@ -42,7 +42,7 @@ def header_types(path: str | Path, text: TextFormat = TextFormat()) -> dict[str,
     file = _listed(Location.of(path))[0]
     if _kind(file) == "CSV":
         return dict.fromkeys(csv_files.names_in(file, dialect_of(file, text)), pa.null())
-    return {field.name: field.type for field in _parquet(file).storage}
+    return {field.name: field.type for field in inspect_parquet(file).storage}
 
 
 def csv_start(path: str | Path, size: int) -> tuple[bytes, str] | None:
@@ -117,26 +117,28 @@ def _kind(file: Location) -> str:
     )
 
 
-class _Parquet(NamedTuple):
-    """A file, the types that it declares, and how many row groups it has."""
+class Parquet(NamedTuple):
+    """A file, the types that it declares, and how many row groups and rows it has."""
 
     file: Location
     storage: pa.Schema
     groups: int
+    rows: int
 
 
 def _of_parquet(files: list[Location], schema: Schema) -> StreamSource:
-    stored = [_parquet(file) for file in files]
-    for file, storage, _ in stored:
-        check_columns(storage.names, schema, str(file))
-        check_storage({name: storage.field(name).type for name in schema.read}, schema, str(file))
+    stored = [inspect_parquet(file) for file in files]
+    for one in stored:
+        check_columns(one.storage.names, schema, str(one.file))
+        check_storage({name: one.storage.field(name).type for name in schema.read}, schema, str(one.file))
     return StreamSource(header_of_arrow(stored[0].storage, schema), schema, partial(_read_parquet, stored))
 
 
-def _parquet(file: Location) -> _Parquet:
+def inspect_parquet(file: Location) -> Parquet:
+    """What the footer of a file tells."""
     try:
         with _open_parquet(file) as opened:
-            return _Parquet(file, opened.schema_arrow, opened.num_row_groups)
+            return Parquet(file, opened.schema_arrow, opened.num_row_groups, opened.metadata.num_rows)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{file} cannot be read as Parquet ({type(error).__name__}); check the file") from None
 
@@ -146,21 +148,23 @@ def _open_parquet(file: Location, **how: Any) -> pyarrow.parquet.ParquetFile:
     return pyarrow.parquet.ParquetFile(file.path, filesystem=file.system, coerce_int96_timestamp_unit="us", **how)
 
 
-def _read_parquet(stored: list[_Parquet], names: tuple[str, ...]) -> Parts:
+def _read_parquet(stored: list[Parquet], names: tuple[str, ...]) -> Parts:
     """Only the named columns. Row groups are read side by side, or columns where there are too few groups."""
     if sum(one.groups for one in stored) < cores():
-        return alone(chain.from_iterable(_batches(one, names) for one in stored))
-    return (_batches(one, names, group) for one in stored for group in range(one.groups))
+        return alone(chain.from_iterable(read_file(one.file, one.storage, names) for one in stored))
+    return (read_file(one.file, one.storage, names, group) for one in stored for group in range(one.groups))
 
 
-def _batches(stored: _Parquet, names: tuple[str, ...], group: int | None = None) -> Iterator[pa.RecordBatch]:
+def read_file(
+    file: Location, storage: pa.Schema, names: tuple[str, ...], group: int | None = None
+) -> Iterator[pa.RecordBatch]:
     """The records of a file, or of one of its row groups alone.
 
     Text stays a dictionary where the file has one, so that each word is looked up once.
     """
-    texts = [name for name in names if family(stored.storage.field(name).type) == "text"]
+    texts = [name for name in names if family(storage.field(name).type) == "text"]
     buffer = max(_LEAST_BUFFER, min(_BUFFER, _BUFFERS // max(1, len(names))))
-    with _open_parquet(stored.file, read_dictionary=texts, pre_buffer=False, buffer_size=buffer) as opened:
+    with _open_parquet(file, read_dictionary=texts, pre_buffer=False, buffer_size=buffer) as opened:
         yield from opened.iter_batches(
             batch_size=rows_at_once(len(names)),
             columns=list(names),

@@ -71,8 +71,8 @@ def _chosen(statistic: Sampled, most: int, part: Iterable[Batch], stopped: threa
     return found
 
 
-def joined(names: tuple[str, ...], batches: list[Batch]) -> list[Batch]:
-    """The same records in batches of a good size."""
+def joined(names: tuple[str, ...], batches: list[Batch], rows: int = _ROWS_AT_ONCE) -> list[Batch]:
+    """The same records in batches of so many rows, by default of a good size."""
     nothing = np.zeros(0, dtype=np.int32)
     codes = {name: np.concatenate([nothing, *(batch.codes[name] for batch in batches)]) for name in names}
-    return list(Batch(sum(batch.rows for batch in batches), codes).parts(_ROWS_AT_ONCE, names))
+    return list(Batch(sum(batch.rows for batch in batches), codes).parts(rows, names))

@@ -28,12 +28,19 @@ from sfumato.trusted.sources import spark_workers as workers
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE
 from sfumato.trusted.sources.contribution_bounding import ContributionBounding, code_name
 from sfumato.trusted.sources.samples import MOST_KEPT, Samples, joined
-from sfumato.trusted.sources.spark_session import adaptive_cache, check_workers, collect, map_batches, silent
-from sfumato.trusted.sources.spark_workers import PIECE, PIECES, plain_name
+from sfumato.trusted.sources.spark_parquet import files_of
+from sfumato.trusted.sources.spark_session import (
+    MOST_PARTS,
+    adaptive_cache,
+    check_workers,
+    collect,
+    map_batches,
+    silent,
+)
+from sfumato.trusted.sources.spark_workers import PACKS, PIECE, PIECES, plain_name
 from sfumato.trusted.sources.sums import alone, sum_of
 from sfumato.trusted.statistics import Sampled, Statistic, size_of
 
-MOST_PARTS = 1 << 12  # a frame of more parts is read several parts to a task
 TO_DRIVER = 1 << 28  # bytes of the sums of so many parts; where they are more, workers add them up first
 TO_MERGER = 1 << 30  # bytes of them that one worker adds up
 
@@ -64,6 +71,7 @@ class SparkSource:
         self._frame, self._key, self._layout = frame, key, layout_of(schema)
         storage = storage_of(frame, schema)
         check_workers(frame.sparkSession)
+        self._files = files_of(frame, storage)
         self.header = header_of_arrow(storage, schema)
         self.unit = schema.unit
         text = json.dumps(schema.to_dict())
@@ -75,8 +83,7 @@ class SparkSource:
         if schema.unit:
             work = partial(workers.draw_tickets, text, key)
             bounding = ContributionBounding(schema, schema.unit, key)
-            read = self._records.select([self._columns[name] for name in bounding.columns])
-            tickets = map_batches(read, work, workers.ticket_layout(bounding.layout))
+            tickets = self._map_stored(bounding.columns, work, workers.ticket_layout(bounding.layout))
             self._columns = {name: code_name(place) for place, name in enumerate(self._layout.measured.by_name)}
             self._records = _chosen(tickets, schema.unit).select(list(self._columns.values()))
             self._read = workers.from_codes
@@ -95,12 +102,12 @@ class SparkSource:
                 return sum_of(statistic.statistic, alone(kept))
         text = json.dumps(statistic.to_dict())
         work = partial(workers.sum_records, text, partial(self._read, statistic.columns))
-        pieces = map_batches(self._select(statistic.columns).coalesce(MOST_PARTS), work, PIECES)
+        pieces = self._map(statistic.columns, work, PIECES)
         total = np.zeros(size_of(statistic), dtype=np.int64)
         if MOST_PARTS * total.nbytes > TO_DRIVER:
             mergers = math.ceil(MOST_PARTS * total.nbytes / TO_MERGER)
             pieces = map_batches(pieces.repartition(mergers, "place"), workers.merge_pieces, PIECES)
-        for place, numbers in workers.add_pieces(collect(pieces).to_batches()).items():
+        for place, numbers in workers.add_pieces(self._collect(pieces).to_batches()).items():
             total[place * PIECE :][:PIECE] = numbers
         return total
 
@@ -138,16 +145,37 @@ class SparkSource:
         """The records of a share, or None where they are too many to be kept."""
         names, most = statistic.columns, MOST_KEPT // len(statistic.columns)
         work = partial(workers.choose_records, json.dumps(statistic.to_dict()), partial(self._read, names))
-        chosen = map_batches(self._select(names).coalesce(MOST_PARTS), work, workers.codes_layout(len(names)))
-        codes = collect(chosen.limit(most + 1))
-        if codes.num_rows > most:
+        most_packs = math.ceil(most / workers.records_in_pack(len(names))) + MOST_PARTS
+        packs = self._collect(self._map(names, work, PACKS).limit(most_packs + 1))
+        found = [batch for some in packs.to_batches() for batch in workers.unpack(names, some)]
+        if len(found) > most_packs or sum(batch.rows for batch in found) > most:
             return None
-        return joined(names, [workers.from_codes(names, records) for records in codes.to_batches()])
+        return joined(names, found)
 
     @redact_errors
     def _codes(self, names: tuple[str, ...]) -> pa.Table:
         work = partial(workers.encode_records, partial(self._read, names))
         return collect(map_batches(self._select(names), work, workers.codes_layout(len(names))))
+
+    def _map(self, names: tuple[str, ...], work: workers.Work, layout: pa.Schema) -> Any:
+        """What `work` makes of that of which some measured columns are made."""
+        if self.unit:
+            return map_batches(self._select(names).coalesce(MOST_PARTS), work, layout)
+        return self._map_stored(self._layout.reads(names), work, layout)
+
+    def _map_stored(self, names: tuple[str, ...], work: workers.Work, layout: pa.Schema) -> Any:
+        """What `work` makes of some columns as they are stored."""
+        if self._files:
+            return self._files.map(names, work, layout)
+        columns = [self._stored_columns[name] for name in names]
+        return map_batches(self._stored.select(columns).coalesce(MOST_PARTS), work, layout)
+
+    def _collect(self, frame: Any) -> pa.Table:
+        """All rows of a frame, of files that are still the same."""
+        found = collect(frame)
+        if self._files:
+            self._files.check()
+        return found
 
     def _select(self, names: tuple[str, ...]) -> Any:
         """What some measured columns are made of."""

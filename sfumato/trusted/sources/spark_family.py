@@ -26,8 +26,15 @@ from sfumato.trusted.schema import FamilySchema, Unit
 from sfumato.trusted.sources import spark_family_workers as family_workers
 from sfumato.trusted.sources import spark_workers as workers
 from sfumato.trusted.sources.family_source import PersonsAlone
-from sfumato.trusted.sources.spark import MOST_PARTS, TO_DRIVER, TO_MERGER, is_frame, storage_of
-from sfumato.trusted.sources.spark_session import adaptive_cache, check_workers, collect, map_batches, silent
+from sfumato.trusted.sources.spark import TO_DRIVER, TO_MERGER, is_frame, storage_of
+from sfumato.trusted.sources.spark_session import (
+    MOST_PARTS,
+    adaptive_cache,
+    check_workers,
+    collect,
+    map_batches,
+    silent,
+)
 from sfumato.trusted.sources.spark_workers import PIECE, PIECES, plain_name
 from sfumato.trusted.statistics import PersonLevel, Statistic, size_of
 

@@ -19,6 +19,7 @@ from sfumato.errors import DataError
 from sfumato.trusted.sources.spark_workers import VERSIONS, python_version, versions
 
 OLDEST_JAVA = 17
+MOST_PARTS = 1 << 12  # what has more of them is read several to a task
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _AGREED: WeakSet[Any] = WeakSet()
 
@@ -77,13 +78,16 @@ def check_java() -> None:
 
 
 def check_workers(spark: Any) -> None:
-    """Refuse workers that cannot run this library, or run another version of it. Asked once for each session."""
+    """Refuse workers that cannot run this library, or run another version of it. Asked once for each session.
+
+    As many are asked as there are cores, so that all of them load the library at the same time, before the first sum.
+    """
     if spark in _AGREED:
         return
     mine = (python_version(), __version__)
     try:
-        told = collect(map_batches(spark.range(0, 1, 1, 1), versions, VERSIONS)).to_pylist()
-        theirs = [(one["python"], one["sfumato"]) for one in told]
+        told = collect(map_batches(spark.range(MOST_PARTS), versions, VERSIONS)).to_pylist()  # a part for each core
+        theirs = sorted({(one["python"], one["sfumato"]) for one in told})
         found = "run " + " and ".join("Python {} with sfumato {}".format(*one) for one in theirs)
     except Exception as error:  # noqa: BLE001 - whatever it is, the cure is the same
         theirs, found = [], f"cannot run sfumato ({type(error).__name__})"

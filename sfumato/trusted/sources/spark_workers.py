@@ -19,15 +19,21 @@ from sfumato.trusted.encoding import Batch
 from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources.contribution_bounding import ContributionBounding
+from sfumato.trusted.sources.files import read_file
+from sfumato.trusted.sources.locations import Location
+from sfumato.trusted.sources.samples import joined
 from sfumato.trusted.sources.sums import sum_of
 from sfumato.trusted.statistics import Sampled, Statistic, statistic_from_dict
 
 P = ParamSpec("P")
 Records = Iterator[pa.RecordBatch]
 Reading = Callable[[pa.RecordBatch], Batch]
+Work = Callable[[Records], Records]
 
 PIECE = 1 << 11  # numbers: Spark hands over up to 10,000 rows at once, which are 160 MiB then
 PIECES = pa.schema([("place", pa.int32()), ("numbers", pa.binary())])
+PACK = 1 << 14  # bytes of the codes of some records of a share
+PACKS = pa.schema([("codes", pa.binary())])
 VERSIONS = pa.schema([("python", pa.string()), ("sfumato", pa.string())])
 
 
@@ -66,12 +72,45 @@ def encode_records(read: Reading, records: Records) -> Records:
 
 @quietly
 def choose_records(sampled: str, read: Reading, records: Records) -> Records:
-    """The codes of the records of a share."""
+    """The codes of the records of a share, in packs: Java takes each by itself. All packs but the last are full."""
     statistic = _statistic(sampled)
     assert isinstance(statistic, Sampled)  # noqa: S101 - other statistics have no share
+    names = statistic.columns
+    waiting: list[Batch] = []
     for batch in map(read, records):
-        chosen = statistic.of.choose(batch, statistic.columns)
-        yield pa.record_batch([*map(pa.array, chosen.codes.values())], schema=codes_layout(len(chosen.codes)))
+        found = [*waiting, statistic.of.choose(batch, names)]
+        *full, last = joined(names, found, records_in_pack(len(names))) or [Batch(0, {})]
+        yield _packs(full)
+        waiting = [last] if last.rows else []
+    yield _packs(waiting)
+
+
+def records_in_pack(columns: int) -> int:
+    """How many records of so many columns a pack holds, or fewer."""
+    return max(1, PACK // 4 // columns)
+
+
+def unpack(names: tuple[str, ...], packs: pa.RecordBatch) -> Iterator[Batch]:
+    """The records in some packs."""
+    for pack in packs.column("codes"):
+        codes = np.frombuffer(pack.as_buffer(), dtype="<i4").reshape(len(names), -1)
+        yield Batch(codes.shape[1], dict(zip(names, codes, strict=True)))
+
+
+def _packs(batches: list[Batch]) -> pa.RecordBatch:
+    codes = (np.stack([*batch.codes.values()]).astype("<i4", copy=False) for batch in batches)
+    return pa.record_batch([pa.array([some.tobytes() for some in codes], pa.binary())], schema=PACKS)
+
+
+@quietly
+def read_files(
+    files: tuple[tuple[str, int], ...], storage: pa.Schema, names: tuple[str, ...], work: Work, places: Records
+) -> Records:
+    """What some work makes of row groups, each named by its place among those of all files."""
+    groups = [(path, group) for path, count in files for group in range(count)]
+    chosen = (groups[place] for batch in places for place in batch.column(0).to_pylist())
+    batches = (batch for path, group in chosen for batch in read_file(Location.of(path), storage, names, group))
+    yield from work(batch.select(list(names)) for batch in batches)
 
 
 @quietly
