@@ -168,7 +168,7 @@ def print_reckoning(runs: Results, rows: tuple[int, ...]) -> None:
         minutes = 60 * hours / CLUSTER_CORES
         print(
             f"{CLUSTER_ROWS:.0e} rows x {NARROW} columns on Spark, at the rate of {most:,} rows here, {what}: "
-            f"{hours:,.0f} core hours, {minutes:.1f} minutes on {CLUSTER_CORES:,} cores"
+            f"{hours:.2g} core hours, {minutes:.1f} minutes on {CLUSTER_CORES:,} cores"
         )
 
 
