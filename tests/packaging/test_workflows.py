@@ -1,6 +1,7 @@
 """The files of the forge: actions are pinned, rights are the least, nothing is kept that could be stolen."""
 
 import re
+import tomllib
 
 import pytest
 import yaml
@@ -9,13 +10,14 @@ from tests.packaging.building import ROOT
 
 FOLDER = ROOT / ".github" / "workflows"
 PIN = re.compile(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+pytestmark = pytest.mark.skipif(
+    not FOLDER.is_dir(), reason="the files of the forge are no part of the source distribution"
+)
 RIGHTS = {"contents: read", "id-token: write", "attestations: write"}
 
 
 @pytest.fixture(params=["tests.yml", "docs.yml", "release.yml"])
 def text(request) -> str:
-    if not FOLDER.is_dir():
-        pytest.skip("the files of the forge are no part of the source distribution")
     return (FOLDER / request.param).read_text(encoding="utf-8")
 
 
@@ -26,11 +28,24 @@ def test_every_action_is_pinned_by_its_commit(text):
 
 
 def test_one_action_has_one_version():
-    if not FOLDER.is_dir():
-        pytest.skip("the files of the forge are no part of the source distribution")
     everything = "".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.yml"))
     used = set(re.findall(r"uses: (.*)$", everything, re.MULTILINE))
     assert len(used) == len({line.partition("@")[0] for line in used})
+
+
+def test_classifiers_name_what_is_tried_and_nothing_else():
+    """Versions of Python and systems in pyproject.toml are those that a red test stops a change for."""
+    jobs = yaml.safe_load((FOLDER / "tests.yml").read_text(encoding="utf-8"))["jobs"]
+    tried = [entry for entry in jobs["library"]["strategy"]["matrix"]["include"] if entry["tried"]]
+    assert all(entry["os"].startswith("ubuntu") for entry in tried)
+    versions = {entry["python"] for entry in tried} | {
+        step["with"]["python-version"] for step in jobs["everything"]["steps"] if "setup-python" in step.get("uses", "")
+    }
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+    assert {line for line in stated if re.search(r"Python :: 3\.", line)} == {
+        f"Programming Language :: Python :: {version}" for version in versions
+    }
+    assert [line for line in stated if line.startswith("Operating System")] == ["Operating System :: POSIX :: Linux"]
 
 
 def test_rights_are_given_to_jobs_and_are_few(text):
