@@ -3,11 +3,13 @@
 # make slow    the long checks: 500 killed writers, a 2 GB file, fuzzing
 # make trusted list the files that the privacy claim rests on, and their lines
 # make mutants break the trusted code in one place at a time: does a test notice?
+# make dist    the source distribution, the wheel and the list of what it needs (SBOM), in dist/
+# make sbom    that list alone, of the wheel in dist/
 # make fix     let ruff mend what it can
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test slow trusted mutants fix clean
+.PHONY: demo test slow trusted mutants dist sbom fix clean
 
 demo: .venv/demo
 	$(BIN)/sfumato demo --out sfumato-demo
@@ -30,12 +32,20 @@ trusted:
 mutants: .venv/dev
 	$(BIN)/python -m tests.mutants
 
+dist: .venv/dev
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	$(MAKE) sbom
+
+sbom: .venv/dev
+	$(BIN)/python -m tests.packaging.sbom dist
+
 fix: .venv/dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv sfumato-demo
+	rm -rf .venv dist sfumato-demo
 
 .venv/demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

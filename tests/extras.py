@@ -20,6 +20,8 @@ PACKAGES = {
     "dp_accounting": ("dev",),
     "opendp": ("dev",),
     "mypy": ("dev",),
+    "hatchling": ("dev",),
+    "cyclonedx": ("dev",),
 }
 """The extras that bring each package. Only what is absent here is ever a reason to skip."""
 ABSENT = {package: extras for package, extras in PACKAGES.items() if find_spec(package) is None}

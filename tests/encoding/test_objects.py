@@ -45,7 +45,7 @@ NOBODY = [
     None,
     pd.NA,
     pd.NaT,
-    np.datetime64("NaT"),
+    np.datetime64("NaT", "s"),
     np.datetime64("NaT", "ns"),
     float("nan"),
     decimal.Decimal("sNaN"),

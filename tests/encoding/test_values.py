@@ -46,7 +46,7 @@ VALUES = [
         for cell in (None, math.nan, np.float32("nan"), np.longdouble("nan"), complex("nan"), pd.NA, pd.NaT)
     ),
     *((np_complex("nan"), NULL) for np_complex in (np.complex64, np.complex128, np.clongdouble)),
-    *((cell, NULL) for cell in (np.datetime64("NaT"), np.timedelta64("NaT"), decimal.Decimal("sNaN"))),
+    *((cell, NULL) for cell in (np.datetime64("NaT", "s"), np.timedelta64("NaT", "s"), decimal.Decimal("sNaN"))),
     *(
         (cell, number(1))
         for cell in (True, np.True_, 1, np.int8(1), np.uint64(1), 1.0, np.float16(1), np.longdouble(1))

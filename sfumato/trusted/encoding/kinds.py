@@ -106,5 +106,6 @@ def _weekday(days: FloatArray) -> IntArray:
 def _place_in_month(days: FloatArray) -> IntArray:
     """0 for the first day of a month, 1 for the last, 2 for others."""
     day = days.astype("datetime64[D]")
-    first, last = ((day + shift).astype("datetime64[M]") != day.astype("datetime64[M]") for shift in (-1, 1))
+    before, after = day - np.timedelta64(1, "D"), day + np.timedelta64(1, "D")
+    first, last = (beside.astype("datetime64[M]") != day.astype("datetime64[M]") for beside in (before, after))
     return np.where(first, 0, np.where(last, 1, 2))
