@@ -4,8 +4,8 @@ A quarter of each class is held out (digits have their own test set); LightGBM i
 rest and tested on real rows: area under the ROC curve, one against one for four classes, accuracy for digits. Epsilon
 1, delta 1/N (digits: 1e-5), three seeds, mean and standard deviation, and for every column that has settings the best
 of as many tries on the training rows. Finished runs are kept in `table_1.json`. `--quick` takes some minutes: two
-tasks, one seed, two tries; it writes nothing. The data is read from $SFUMATO_DATA, or from arrays that `--export`
-wrote, where `--arrays` says so: those need no more than numpy, torch and LightGBM.
+tasks, 4,000 rows of each, one seed, two tries; it writes nothing. The data is read from $SFUMATO_DATA, or from arrays
+that `--export` wrote, where `--arrays` says so: those need no more than numpy, torch and LightGBM.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """A table of the paper as plain arrays: what every method of its table 1 starts from. Needs numpy alone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +47,11 @@ class Rows:
             held[places[: round(0.25 * len(places))]] = True
         numbers = self.X.astype(np.float64)
         return Split(numbers[~held], self.y[~held], numbers[held], self.y[held])
+
+    def some(self, rows: int) -> "Rows":
+        """So many of them drawn at random, or all where there are fewer."""
+        chosen = np.random.RandomState(0).permutation(len(self.y))[:rows]
+        return replace(self, X=self.X[chosen], y=self.y[chosen])
 
     def save(self, path: Path) -> None:
         """One compressed file, for a machine that has no other form of the data."""
