@@ -36,6 +36,14 @@ def rival_table():
 
 
 class TestRows:
+    def test_some_of_them_are_rows_with_their_labels(self):
+        table = rows()
+        few = table.some(7)
+        assert len(few.y) == 7
+        known = {(tuple(row), label) for row, label in zip(table.X.tolist(), table.y.tolist(), strict=True)}
+        assert {(tuple(row), label) for row, label in zip(few.X.tolist(), few.y.tolist(), strict=True)} <= known
+        assert len(table.some(10**6).y) == len(table.y)
+
     def test_a_quarter_of_each_class_is_held_out(self):
         split = rows().split(1)
         assert np.bincount(split.test_y).tolist() == [10, 10]
