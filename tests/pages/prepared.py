@@ -21,6 +21,7 @@ from sfumato.demo.make_clinic import make_clinic
 from sfumato.demo.make_hospital import make_hospital
 
 Names = dict[str, Any]
+_YEARS = ["1900-01-01", "2026-12-31"]
 _ABOUT = """
 custodian: Invented Clinic
 custodian_kind: Government
@@ -36,8 +37,12 @@ def _numbers(*names: str) -> list[dict[str, Any]]:
     return [{"name": name, "type": "number", "bounds": [0, 1000], "missing": "lab" in name} for name in names]
 
 
+def _integers(*names: str) -> list[dict[str, Any]]:
+    return [{"name": name, "type": "integer", "bounds": [0, 3000]} for name in names]
+
+
 def _days(*names: str) -> list[dict[str, Any]]:
-    return [{"name": name, "type": "date", "bounds": ["1900-01-01", "2026-12-31"]} for name in names]
+    return [{"name": name, "type": "date", "bounds": _YEARS} for name in names]
 
 
 def _lists(**lists: list[str]) -> list[dict[str, Any]]:
@@ -50,9 +55,9 @@ BASE_SCHEMA: dict[str, Any] = {
     "columns": [
         *_numbers("cost", "latitude", "longitude", "urban", "suburban", "rural", "weight", "lab_value"),
         *_days("admitted", "discharged", "born"),
-        *({"name": name, "type": "integer", "bounds": [0, 3000]} for name in ("age", "birth_year", "beds", "free", "taken")),
-        *({"name": name, "type": "datetime", "bounds": ["2022-01-01", "2026-12-31"]} for name in ("arrived", "seen_at")),
-        {"name": "lab_date", "type": "date", "bounds": ["1900-01-01", "2026-12-31"], "missing": True},
+        *_integers("age", "birth_year", "beds", "free", "taken"),
+        *({"name": name, "type": "datetime", "bounds": _YEARS} for name in ("arrived", "seen_at")),
+        {"name": "lab_date", "type": "date", "bounds": _YEARS, "missing": True},
         {"name": "pregnant", "type": "boolean"},
         *_lists(
             city=["Paris", "Rome"], country=["France", "Italy"], zip=["1", "2", "3"], county=["a", "b"], sex=["F", "M"],
@@ -92,7 +97,9 @@ def stays_release(mechanism: str = "tables") -> sfumato.Release:
 def prepare_stays(folder: Path) -> Names:
     """The clinic as files, a release of it, and the names that pages use for them."""
     content = stays_schema()
-    content["columns"] = [{**column, "bounds": [str(end) for end in column["bounds"]]} if column["type"] == "date" else column for column in content["columns"]]  # fmt: skip
+    for column in content["columns"]:
+        if column["type"] == "date":
+            column["bounds"] = [str(end) for end in column["bounds"]]
     (folder / "stays.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     (folder / "about.yaml").write_text(_ABOUT, encoding="utf-8")
     (folder / "cities.csv").write_text("city,country\nParis,France\nRome,Italy\n", encoding="utf-8")

@@ -63,7 +63,7 @@ def commands_of(text: str) -> Iterator[tuple[str, str]]:
 
 
 def agrees(shown: str, printed: str, *, varies: bool) -> bool:
-    """Whether a page shows what was printed: `...` stands for anything, and where figures vary, a number for a number."""
+    """Whether a page shows what was printed: `...` stands for anything, a figure that varies for any other."""
     pieces = []
     for piece in shown.split():
         if varies:

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("results", "scale", "mixture")
-_COMMAND = re.compile(r"`python -m ([\w.]+)([^`]*)`")
+_COMMAND = re.compile(r"`python -m\s+([\w.]+)([^`]*)`")
 _RULE = re.compile(r"^\|[-|: ]+\|$", re.MULTILINE)
 WITHOUT = {
     "mixture: Four estimates": "says in words what each estimate is",
