@@ -188,7 +188,7 @@ def prepare_slices(folder: Path) -> Names:
     del content["target"]
     bare = sfumato.Schema.from_dict({**content, "columns": [content["columns"][0], *content["columns"][6:8]]})
     names = {"letters": folder / "stays.parquet", "schema_without_target": bare, "public_digits": _rows().slice(0, 300)}
-    noisy = LocalSlices(sfumato.Schema.load(folder / "stays.yaml"), epsilon=4).randomized(_rows())
+    noisy = LocalSlices(sfumato.Schema.load(folder / "stays.yaml"), epsilon=4).randomize(_rows())
     return {**names, "my_own_records": _rows().slice(0, 50), "noisy_of_everybody": noisy, "MyGenerator": mlp}
 
 

@@ -13,7 +13,8 @@ PAGES = ("results", "scale", "mixture")
 _COMMAND = re.compile(r"`python -m\s+([\w.]+)([^`]*)`")
 _RULE = re.compile(r"^\|[-|: ]+\|$", re.MULTILINE)
 WITHOUT = {
-    "mixture: Four estimates": "says in words what each estimate is",
+    "mixture: What a receiver does with it": "says in words what each estimate is",
+    "mixture: How it works": "the questions and their shares of the budget",
     "scale: What an administrator sets": "settings, no figures",
 }
 """Tables that hold no figures."""
@@ -33,6 +34,11 @@ def source_of(module: str) -> Path:
     home = ROOT / "papers" if module.startswith("experiments") else ROOT
     path = home.joinpath(*module.split("."))
     return path / "__main__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def test_what_holds_no_figures_is_still_there():
+    titles = {f"{page}: {title}" for page in PAGES for title, text in sections(page) if _RULE.search(text)}
+    assert set(WITHOUT) <= titles
 
 
 @pytest.mark.parametrize("page", PAGES)

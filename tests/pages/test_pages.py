@@ -13,17 +13,8 @@ from tests.pages.running import ROOT, run_block
 LANGUAGES = {"python", "pycon", "console", "yaml"}
 PAGES = [ROOT / "README.md", *pages_in_order()]
 SLOW = {
-    *(
-        "audit.md",
-        "auditor.md",
-        "evaluation.md",
-        "families.md",
-        "generators.md",
-        "planning.md",
-        "README.md",
-        "slices.md",
-    ),
-    *("spark.md", "subspace.md"),
+    *("README", "audit", "auditor", "choose_epsilon", "evaluation", "families", "framework", "generators", "planning"),
+    *("slices", "spark", "subspace"),
 }
 NOT_RUN = tomllib.loads((Path(__file__).parent / "not_run.toml").read_text(encoding="utf-8"))["block"]
 
@@ -33,7 +24,7 @@ def is_left_out(block: Block) -> bool:
 
 
 def marked(page: Path) -> object:
-    marks = [pytest.mark.slow] if page.name in SLOW else []
+    marks = [pytest.mark.slow] if page.stem in SLOW else []
     return pytest.param(page, id=str(page.relative_to(ROOT)), marks=marks)
 
 
