@@ -56,7 +56,7 @@ def _kinds(key: dict[str, Any]) -> Iterator[str]:
 
 def _default(key: dict[str, Any]) -> str:
     default = key.get("default")
-    return "" if default in (None, [], {}, False) else f" (default `{default}`)"
+    return "" if default in (None, [], False) or isinstance(default, dict) else f" (default `{default}`)"
 
 
 def _escape(text: str) -> str:
