@@ -45,6 +45,11 @@ PUBLIC = {
 }  # fmt: skip
 """What users import, and where it is defined, in the order of the page."""
 
+_RETURNED = {
+    f"sfumato.{name}" for name in ("Release", "FamilyRelease", "PrivacyStatement", "Measurement", "Plan", "AuditResult")
+}
+"""Classes that users get and never make: how they are made is no help."""
+
 
 def python_reference() -> str:
     """A page with the signature and the docstring of everything public."""
@@ -61,13 +66,17 @@ def _entry(name: str, found: griffe.Object | griffe.Alias, level: int) -> Iterat
     yield f"{'#' * level} {name}"
     if isinstance(found, griffe.Function):
         yield _signature(name.rpartition(".")[2] if level > 3 else name, found)
-    elif isinstance(found, griffe.Class) and "__init__" in found.members and not found.bases:
+    elif isinstance(found, griffe.Class) and _is_made_by_users(name, found):
         yield _signature(name, found["__init__"])
     yield to_markdown(found.docstring.value) if found.docstring else ""
     if found.is_class:
         for member in found.members.values():
             if member.is_public and member.docstring and (member.is_function or "property" in member.labels):
                 yield from _entry(f"{name.rpartition('.')[2]}.{member.name}", member, level + 1)
+
+
+def _is_made_by_users(name: str, found: griffe.Class) -> bool:
+    return name not in _RETURNED and "__init__" in found.members and not found.bases
 
 
 def _signature(name: str, function: griffe.Function) -> str:
