@@ -1,5 +1,6 @@
 # make demo    the whole path on an embedded table: bundle, synthetic table, report
 # make test    lint, format, types, import contract, tests
+# make docs    the documentation site, in site/
 # make slow    the long checks: 500 killed writers, a 2 GB file, fuzzing
 # make trusted list the files that the privacy claim rests on, and their lines
 # make mutants break the trusted code in one place at a time: does a test notice?
@@ -9,7 +10,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test slow trusted mutants dist sbom fix clean
+.PHONY: demo test docs slow trusted mutants dist sbom fix clean
 
 demo: .venv/demo
 	$(BIN)/sfumato demo --out sfumato-demo
@@ -21,6 +22,9 @@ test: .venv/dev
 	$(BIN)/lint-imports --no-logo
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
 	cd papers && OMP_NUM_THREADS=1 ../$(BIN)/pytest --numprocesses 2 --dist loadfile
+
+docs: .venv/docs
+	OMP_NUM_THREADS=1 $(BIN)/python -m docs._site
 
 slow: .venv/dev
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -m "slow or not slow" -s
@@ -45,7 +49,7 @@ fix: .venv/dev
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv dist sfumato-demo
+	rm -rf .venv dist sfumato-demo site build
 
 .venv/demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -54,4 +58,8 @@ clean:
 
 .venv/dev: .venv/demo papers/pyproject.toml
 	$(BIN)/pip install --quiet --editable ".[dev]" --editable "papers[dev]" --constraint constraints.txt
+	touch $@
+
+.venv/docs: .venv/demo
+	$(BIN)/pip install --quiet --editable ".[docs]" --constraint constraints.txt
 	touch $@

@@ -17,6 +17,8 @@ PACKAGES = {
     "lightgbm": ("evaluate",),
     "sklearn": ("evaluate", "sklearn"),
     "torch": ("generators",),
+    "griffe": ("docs",),
+    "sphinx": ("docs",),
     "dp_accounting": ("dev",),
     "opendp": ("dev",),
     "mypy": ("dev",),

@@ -1,0 +1,1 @@
+"""Builds the documentation site: `make docs`, or `python -m docs._site`."""

@@ -1,0 +1,69 @@
+"""Every table of figures names the command that prints it, and that command is there. None of them is run here."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("results", "scale", "mixture")
+_COMMAND = re.compile(r"`python -m\s+([\w.]+)([^`]*)`")
+_RULE = re.compile(r"^\|[-|: ]+\|$", re.MULTILINE)
+WITHOUT = {
+    "mixture: What a receiver does with it": "says in words what each estimate is",
+    "mixture: How it works": "the questions and their shares of the budget",
+    "scale: What an administrator sets": "settings, no figures",
+}
+"""Tables that hold no figures."""
+
+
+def sections(page: str) -> Iterator[tuple[str, str]]:
+    parts = re.split(r"^#{1,2} (.+)$", (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    yield from zip(parts[1::2], parts[2::2], strict=True)
+
+
+def commands() -> list[tuple[str, str]]:
+    pages = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "papers" / "README.md"]
+    return sorted({found for page in pages for found in _COMMAND.findall(page.read_text(encoding="utf-8"))})
+
+
+def source_of(module: str) -> Path:
+    home = ROOT / "papers" if module.startswith("experiments") else ROOT
+    path = home.joinpath(*module.split("."))
+    return path / "__main__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def test_what_holds_no_figures_is_still_there():
+    titles = {f"{page}: {title}" for page in PAGES for title, text in sections(page) if _RULE.search(text)}
+    assert set(WITHOUT) <= titles
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_table_of_figures_names_its_command(page):
+    for title, text in sections(page):
+        if _RULE.search(text) and f"{page}: {title}" not in WITHOUT:
+            assert _COMMAND.search(text), f"{page}.md, {title}: no command prints this table"
+
+
+@pytest.mark.parametrize(("module", "options"), commands(), ids=" ".join)
+def test_every_command_is_there_with_its_options(module, options):
+    source = source_of(module).read_text(encoding="utf-8")
+    assert '__name__ == "__main__"' in source or source_of(module).name == "__main__.py"
+    for option in re.findall(r"--[\w-]+", options):
+        assert f'"{option}"' in source, f"{module} has no {option}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", sorted({module for module, _ in commands()}))
+def test_every_command_says_what_it_does(module):
+    if "argparse" not in source_of(module).read_text(encoding="utf-8"):
+        pytest.skip("takes no options and starts to work at once")
+    folder = ROOT / "papers" if module.startswith("experiments") else ROOT
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--help"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "usage" in done.stdout
