@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import yaml
 
-from sfumato.cli.codebook import NOTHING_SAID, Entry
-from sfumato.cli.identifying import is_free_text, is_id
+from sfumato.drafting.codebook import NOTHING_SAID, Entry
+from sfumato.drafting.identifying import is_free_text, is_id
 from sfumato.evaluation.file_formats import format_of_header, keys_of
 from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.schema import TextFormat

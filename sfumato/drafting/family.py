@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from sfumato.cli.codebook import NOTHING_SAID
-from sfumato.cli.drafting import Column, columns_in, draft_line, quoted
-from sfumato.cli.identifying import is_free_text, is_id
+from sfumato.drafting.codebook import NOTHING_SAID
+from sfumato.drafting.draft import Column, columns_in, draft_line, quoted
+from sfumato.drafting.identifying import is_free_text, is_id
 from sfumato.errors import DataError
 from sfumato.evaluation.file_formats import format_of_header
 from sfumato.trusted.sources.family_opening import ENDINGS

@@ -1,0 +1,1 @@
+"""The studio: pages in the browser of a custodian, on this machine alone."""
