@@ -19,6 +19,11 @@ PACKAGES = {
     "torch": ("generators",),
     "dp_accounting": ("dev",),
     "opendp": ("dev",),
+    "starlette": ("studio",),
+    "uvicorn": ("studio",),
+    "python_multipart": ("studio",),
+    "httpx2": ("dev",),
+    "playwright": ("dev",),
     "mypy": ("dev",),
 }
 """The extras that bring each package. Only what is absent here is ever a reason to skip."""

@@ -15,7 +15,12 @@ from sfumato.studio.security import COOKIE, Guard
 from sfumato.studio.steps import check, choose, describe, job_pages, look, plan, release
 from sfumato.studio.studio import Studio
 
-_STATIC = {"studio.css": "text/css", "studio.js": "text/javascript", "live.js": "text/javascript"}
+_STATIC = {
+    "studio.css": "text/css",
+    "studio.js": "text/javascript",
+    "live.js": "text/javascript",
+    "studio.svg": "image/svg+xml",
+}
 
 
 def build_app(studio: Studio) -> ASGIApp:
@@ -50,7 +55,7 @@ def build_app(studio: Studio) -> ASGIApp:
         ("POST", f"{table}/jobs/{{job}}/forget", job_pages.forget),
     ]
     routes = [Route(path, answer(page), methods=[method]) for method, path, page in pages]
-    routes.append(Route("/enter", _enter, methods=["GET"]))
+    routes += [Route("/enter", _enter, methods=["GET"]), Route("/favicon.ico", _no_picture, methods=["GET"])]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _not_found, SfumatoError: _not_possible})
     app.state.studio = studio
     return Guard(app, studio.keys)
@@ -78,6 +83,10 @@ async def _enter(request: Request) -> Response:
     response = HTMLResponse(page)
     response.set_cookie(COOKIE, session, path=home, httponly=True, samesite="strict")
     return response
+
+
+async def _no_picture(_: Request) -> Response:
+    return Response(status_code=204)
 
 
 def _static(ask: Ask) -> Response:

@@ -175,6 +175,9 @@ def read_form(form: Mapping[str, str], old: Content, header: Sequence[str]) -> C
     _set(new, "target", form.get("target", "").strip() or None)
     who = form.get("unit.column", "").strip()
     _set(new, "unit", {"column": who, "records": _integer(form.get("unit.records", ""))} if who else None)
+    was = old["unit"].get("column") if isinstance(old.get("unit"), dict) else None
+    left = [name for name in [*(old.get("leave_out") or []), *([was] if was else [])] if name != who]
+    _set(new, "leave_out", list(dict.fromkeys(left)) or None)  # the unit's column is read, and another is not
     _set(new, "constraints", _constraints(form.get("constraints", "")) or None)
     text = {
         key: form.get(f"text.{key}", "").strip()
@@ -201,7 +204,7 @@ def columns_of(content: Content) -> list[Content]:
 
 def _move_columns(content: Content, form: Mapping[str, str], header: Sequence[str]) -> None:
     """What the buttons say: leave a column out, describe one that was left out, apply a preset."""
-    columns, left = content["columns"], list(content.get("leave_out") or [])
+    columns, left = content["columns"], list(content.get("leave_out") or ())
     if name := form.get("leave"):
         columns[:] = [one for one in columns if one["name"] != name]
         left.append(name)

@@ -17,6 +17,7 @@ from sfumato.trusted.schema.file import AnySchema, parse_schema, with_lists
 from sfumato.trusted.schema.messages import find_problems
 
 _KEY = re.compile(r"(bounds|atoms|otherwise|step|decimals|values|words|image): ")
+_WHOLE = re.compile(r"(target|unit|leave_out|text): ")
 _OPEN = re.compile(r"'?FILL'?|type must be one of")
 
 
@@ -108,7 +109,8 @@ def _troubles(content: dict[str, Any], words: str) -> Iterator[Trouble]:
         (FamilySchema if "tables" in content else Schema).model_validate(content)
     except ValidationError as error:
         for location, cure in find_problems(error, content):
-            yield Trouble(_field_of(location, cure), _softened(cure))
+            nth = f"line {int(location[1]) + 1}: " if location[:1] == ("constraints",) and len(location) > 1 else ""
+            yield Trouble(_field_of(location, cure), nth + _softened(cure))
     else:
         yield Trouble("schema", words.removeprefix("schema: "))
 
@@ -124,6 +126,9 @@ def _field_of(location: tuple[str | int, ...], cure: str) -> str:
             return f"c{place}.{named[1]}" if named else f"c{place}"
         case (("target" | "unit" | "constraints" | "leave_out" | "name" | "text") as key, *_):
             return str(key)
+        case ():
+            named = _WHOLE.match(cure)
+            return named[1] if named else "schema"
     return "schema"
 
 

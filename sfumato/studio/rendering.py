@@ -103,7 +103,14 @@ def _environment() -> Environment:
         loader=PackageLoader("sfumato.studio"),
     )
     environment.globals["day"] = _day
+    environment.filters["sentence"] = _begin_sentence
     return environment
+
+
+def _begin_sentence(words: str) -> str:
+    """A message with a capital letter, unless it begins with a name of something."""
+    first = words.partition(" ")[0]
+    return words[:1].upper() + words[1:] if first.isalpha() else words
 
 
 def _day(seconds: float) -> str:

@@ -15,6 +15,8 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "sfumato_studio"
+OPEN = ("/enter", "/favicon.ico")
+"""Paths that are heard without a session: where the token is exchanged, and what browsers ask for beside it."""
 MOST_BYTES = 32 << 20  # of one request: code books and lists of values
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -109,7 +111,7 @@ def refuse(scope: Scope, keys: Keys) -> tuple[int, str] | None:
     names = [name.lower() for name, _ in scope["headers"]]
     if names.count(b"host") != 1 or headers["host"] != keys.host:
         return 421, f"This is not the name of the studio. Its pages are at {keys.origin}."
-    entering = scope["path"] == "/enter"
+    entering = scope["path"] in OPEN
     if scope["method"] not in ("GET", "HEAD", "POST"):
         return 405, "This method is not used here."
     if headers.get("origin", keys.origin) != keys.origin or (scope["method"] == "POST" and "origin" not in headers):

@@ -4,6 +4,7 @@ import os
 import socket
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
@@ -65,7 +66,9 @@ def serve(
             server_header=False,
             lifespan="off",
         )
-        uvicorn.Server(config).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # the usual end of a server
+            uvicorn.Server(config).run(sockets=[listening])
+    say("The studio is closed.")
 
 
 def _listen(port: int) -> socket.socket:
@@ -73,6 +76,7 @@ def _listen(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
+        listening.listen()  # before the address is told, so that nobody comes too early
     except (OSError, OverflowError):
         listening.close()
         raise RequestError(f"port {port} is taken or not allowed; leave --port out, or name another") from None

@@ -33,7 +33,7 @@ def _page(ask: Ask, table: Table, message: str = "", status: int = 200, terms: T
     if terms is None:
         try:
             promise = make_promise(schema, wanted, ask.studio.open_ledger())
-            forecast = make_forecast(schema, wanted, promise.fits) if wanted.rows else None
+            forecast = make_forecast(schema, wanted, promise.fits) if wanted.rows and not message else None
         except SfumatoError as error:
             message, status = message or str(error), 400
     return render(
