@@ -94,8 +94,15 @@ def _spawn(folder: Path, lock: int) -> None:
     _children[:] = [child for child in _children if child.poll() is None]
     command = [sys.executable, "-P", "-m", "sfumato.studio.job", str(folder), str(lock)]
     nowhere = subprocess.DEVNULL
+    found_at = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     child = subprocess.Popen(  # noqa: S603 - our own module
-        command, stdin=nowhere, stdout=nowhere, stderr=nowhere, pass_fds=[lock], start_new_session=True
+        command,
+        stdin=nowhere,
+        stdout=nowhere,
+        stderr=nowhere,
+        pass_fds=[lock],
+        start_new_session=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(found_at)},
     )
     _children.append(child)
 

@@ -1,21 +1,30 @@
 """Where a table is: a path below the studio's folder, an address, or a table of a database. Choosing reads no row."""
 
 import datetime as dt
+import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sfumato.drafting.draft import Column, read_header
 from sfumato.drafting.family import files_of
-from sfumato.errors import DataError, RequestError
+from sfumato.errors import DataError, RequestError, SfumatoError
+from sfumato.trusted.redaction import public_name
 from sfumato.trusted.server_address import is_server
 from sfumato.trusted.sources.databases import Database, is_database
 from sfumato.trusted.sources.family_opening import ENDINGS
 from sfumato.trusted.sources.locations import is_address, refuse_credentials
+from sfumato.trusted.sources.sql import driver
 
 _TABLES = (*ENDINGS, ".npz", ".npy")
-_DATABASES = (".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
+_SQLITE = (".sqlite", ".sqlite3", ".db")
+_SQLITE_TABLES = (
+    "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by name"
+)
+_DATABASES = (".duckdb", ".ddb", *_SQLITE)
 _MOST_SHOWN = 500
 
 
@@ -60,6 +69,30 @@ def list_entries(root: Path, inside: str) -> list[Entry]:
         raise DataError(f"{folder} cannot be listed ({type(error).__name__}); check it and your rights") from None
     order = ("folder", "table", "database")
     return sorted((one for one in found if one is not None), key=lambda one: order.index(one.kind))[:_MOST_SHOWN]
+
+
+def list_database(root: Path, inside: str) -> list[str]:
+    """The tables and views of a SQLite or DuckDB file, by name. No row is read.
+
+    Edge cases
+        A file that is none, or no driver: `DataError`, which quotes nothing of what the file says.
+    """
+    path = find_below(root, inside)
+    is_sqlite = path.suffix.lower() in _SQLITE
+    question = _SQLITE_TABLES if is_sqlite else "select table_name from information_schema.tables order by table_name"
+    try:
+        connection: Any = (
+            sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
+            if is_sqlite
+            else driver("duckdb").connect(str(path), read_only=True)
+        )
+        with closing(connection):
+            return [str(name) for (name,) in connection.execute(question).fetchall()][:_MOST_SHOWN]
+    except SfumatoError:
+        raise
+    except Exception as error:  # noqa: BLE001 - every driver has its own, and quotes what it met
+        kind = public_name(type(error))
+    raise DataError(f"{path.name} cannot be opened as a database ({kind}); check the file, or type the table's name")
 
 
 def _entry(root: Path, path: Path) -> Entry | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from sfumato._version import __version__
 from sfumato.errors import RequestError
@@ -153,10 +154,7 @@ def send_file(path: Path, name: str, kind: str) -> Response:
     """A file to download."""
     if not path.is_file():
         raise HTTPException(404)
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name)
-    return Response(
-        path.read_bytes(), media_type=kind, headers={"content-disposition": f'attachment; filename="{plain}"'}
-    )
+    return FileResponse(path, media_type=kind, filename=re.sub(r"[^A-Za-z0-9._-]+", "_", name))
 
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
@@ -168,7 +166,7 @@ def show_report(path: Path) -> Response:
     if not path.is_file():
         raise HTTPException(404)
     text = path.read_text(encoding="utf-8")
-    styles = sorted({*_STYLE.findall(text), *_ATTRIBUTE.findall(text)})
+    styles = sorted({*_STYLE.findall(text), *map(unescape, _ATTRIBUTE.findall(text))})
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}'" for one in styles)
     policy = (
         f"default-src 'none'; style-src 'unsafe-hashes' {hashes}; img-src data:; base-uri 'none'; form-action 'none'; "

@@ -16,6 +16,7 @@ from sfumato.studio.security import Keys
 from sfumato.studio.state import NAME, open_state, write_private
 from sfumato.studio.studio import Studio
 from sfumato.trusted.ledger import default_path
+from sfumato.trusted.server_address import is_server
 
 HOST = "127.0.0.1"
 
@@ -48,7 +49,7 @@ def serve(
     kept = open_state(state.resolve() if state else folder / NAME)
     with _listen(port) as listening:
         keys = Keys(f"{HOST}:{listening.getsockname()[1]}")
-        studio = Studio(folder, kept, str(ledger or default_path()), keys)
+        studio = Studio(folder, kept, _whole_address(ledger or str(default_path())), keys)
         running = sum(job.runs for job in list_jobs(kept))
         say(f"The studio of {folder} is open to this machine alone, at an address that works once:\n")
         say(f"  {keys.address}\n")
@@ -65,10 +66,16 @@ def serve(
             access_log=False,
             server_header=False,
             lifespan="off",
+            proxy_headers=False,
         )
         with suppress(KeyboardInterrupt):  # the usual end of a server
             uvicorn.Server(config).run(sockets=[listening])
     say("The studio is closed.")
+
+
+def _whole_address(ledger: str) -> str:
+    """The address of a ledger that jobs find from anywhere."""
+    return ledger if is_server(ledger) else str(Path(ledger).resolve())
 
 
 def _listen(port: int) -> socket.socket:

@@ -104,8 +104,14 @@ def version_of(text: str) -> str:
 
 
 def add_table(state: Path, location: Location) -> Table:
-    """Choose a table: its header is read, and a first draft of its schema is written."""
+    """Choose a table: its header is read, and a first draft of its schema is written.
+
+    One that was chosen before, and has the same columns, keeps its draft.
+    """
     header = tuple((column.name, column.kind) for column in read_columns(location))
+    for known in list_tables(state):
+        if (known.location, known.header) == (location, header):
+            return known
     folder = state / "tables" / make_id()
     folder.mkdir(mode=0o700)
     (folder / "lists").mkdir(mode=0o700)

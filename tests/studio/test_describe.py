@@ -1,5 +1,8 @@
 """The description as a form, as YAML and from a code book: the real rules, at the right field."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from sfumato.studio.forms import TYPES, read_form, show_column, show_constraints, write_content
@@ -208,6 +211,60 @@ def test_a_location_that_is_none(browser, location, table, words):
     assert words in answer.text.lower()
     assert "secret_column" not in answer.text
     assert not list((browser.studio.state / "tables").iterdir())
+
+
+@pytest.mark.parametrize("name", ["clinic.sqlite", "clinic.duckdb"])
+def test_a_table_of_a_database_is_chosen_by_name(browser, name):
+    path = browser.studio.folder / name
+    if name.endswith(".duckdb"):
+        duckdb = pytest.importorskip("duckdb", reason="pip install 'sfumato[sql]'")
+        with duckdb.connect(str(path)) as connection:
+            connection.execute("create table stays (age integer, ward text)")
+            connection.execute("insert into stays values (7654321, 'zx81canary')")
+    else:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("create table stays (age integer, ward text)")
+            connection.execute("insert into stays values (7654321, 'zx81canary')")
+            connection.commit()
+    page = browser._keep(browser.client.get(browser.studio.path("") + f"?database={name}")).text
+    assert 'name="table" value="stays"' in page
+    table = browser.choose(name, table="stays")
+    assert "name: age" in browser.get("t", table, "schema.yaml").text
+    assert "zx81canary" not in "".join(browser.shown)
+    (browser.studio.folder / f"no{name}").write_text("zx81canary")
+    page = browser._keep(browser.client.get(browser.studio.path("") + f"?database=no{name}")).text
+    assert "cannot be opened as a database" in page
+
+
+def test_the_same_table_is_one_draft(browser):
+    table = browser.choose()
+    browser.describe(table)
+    assert browser.choose() == table
+    assert browser.choose("stays.parquet") != table
+    (browser.studio.folder / "stays.csv").write_text("age,other\n1,2\n")
+    assert browser.choose() != table  # other columns
+
+
+def test_names_of_columns_are_text(browser):
+    """A header is the only thing of a table that a page shows early; it may be anybody's words."""
+    hostile = [
+        "<script>alert(1)</script>",
+        '"><img src=x onerror=alert(1)>',
+        "</script>",
+        "{{ 7*7 }}",
+        "'; drop",
+        "a: b",
+    ]
+    line = ",".join('"' + name.replace('"', '""') + '"' for name in hostile)
+    (browser.studio.folder / "hostile.csv").write_text(line + "\n1,2,3,4,5,6\n")
+    table = browser.choose("hostile.csv")
+    page = browser.get("t", table, "describe").text
+    assert "<script>alert" not in page
+    assert "<img" not in page
+    assert "{{ 7*7 }}" in page
+    assert page.count("<script") == 2
+    content = parse_content(browser.get("t", table, "schema.yaml").text)
+    assert [column["name"] for column in content["columns"]] == hostile
 
 
 def test_links_out_of_the_folder_are_not_followed(browser, tmp_path):

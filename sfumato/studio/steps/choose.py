@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from sfumato.errors import SfumatoError
 from sfumato.studio.jobs import list_jobs
-from sfumato.studio.locations import find_location, list_entries, looks_like_record, read_columns
+from sfumato.studio.locations import find_location, list_database, list_entries, looks_like_record, read_columns
 from sfumato.studio.rendering import Ask, go, render
 from sfumato.studio.tables import add_table, list_tables
 
@@ -20,6 +20,12 @@ def _page(ask: Ask, message: str = "", *, doubtful: bool = False, status: int = 
         entries = list_entries(studio.folder, inside)
     except SfumatoError as error:
         inside, entries, message = "", list_entries(studio.folder, ""), message or str(error)
+    database, names = ask.query.get("database", ""), list[str]()
+    if database:
+        try:
+            names = list_database(studio.folder, database)
+        except SfumatoError as error:
+            database, message = "", message or str(error)
     releases = {job.table for job in list_jobs(studio.state, kind="release") if job.status == "done"}
     return render(
         ask,
@@ -28,6 +34,8 @@ def _page(ask: Ask, message: str = "", *, doubtful: bool = False, status: int = 
         status=status,
         entries=entries,
         inside="" if inside == "." else inside,
+        database=database,
+        names=names,
         tables=list_tables(studio.state),
         releases=releases,
         message=message,

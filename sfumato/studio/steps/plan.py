@@ -13,6 +13,7 @@ from sfumato.studio.tables import Table, Terms, change_terms
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.ledger.purpose import check_purpose
+from sfumato.trusted.schema import FamilySchema
 
 MECHANISMS = ("auto", "tables", "mixture", "subspace", "slices", "3a")
 
@@ -42,7 +43,7 @@ def _page(ask: Ask, table: Table, message: str = "", status: int = 200, terms: T
         step="plan",
         status=status,
         table=table,
-        schema=schema,
+        family=isinstance(schema, FamilySchema),
         terms=wanted,
         promise=promise,
         forecast=forecast,
