@@ -53,6 +53,10 @@ class Findings:
         return [one.words for one in self.troubles if one.field == "schema"]
 
 
+OPEN_WORDS = ("choose a type", "still open: fill it in from what you know of the field, not from the rows")
+"""What is said of a place that nobody has filled in yet: it is no error."""
+
+
 def parse_content(text: str) -> dict[str, Any]:
     """The content of a draft; `SchemaError` where it is no YAML, or no mapping."""
     try:
@@ -135,5 +139,5 @@ def _field_of(location: tuple[str | int, ...], cure: str) -> str:
 def _softened(cure: str) -> str:
     """A place that is still open needs no error: it says what is wanted."""
     if cure.startswith("type must"):
-        return "choose a type"
-    return "still open: fill it in from what you know of the field, not from the rows" if _OPEN.match(cure) else cure
+        return OPEN_WORDS[0]
+    return OPEN_WORDS[1] if _OPEN.match(cure) else cure

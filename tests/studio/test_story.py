@@ -72,6 +72,7 @@ def test_the_whole_story(page, server, folder, tmp_path):
     assert fits(page)
     page.locator('button[value="0:age"]').click()
     page.locator("#s0", has_text="integer, 0 to 120").wait_for()
+    page.wait_for_load_state()
     for place, kind in ((1, "category"), (2, "number")):
         if not page.locator(f"#c{place}").evaluate("one => one.open"):
             page.locator(f"#c{place} > summary").click()
@@ -85,8 +86,10 @@ def test_the_whole_story(page, server, folder, tmp_path):
     if not page.locator("#c3").evaluate("one => one.open"):
         page.locator("#c3 > summary").click()
     page.locator('button[name=leave][value="born"]').click()
+    page.locator('button[name=describe][value="born"]').wait_for()
+    page.wait_for_load_state()
     page.select_option("[name=target]", "ward")
-    page.locator("#saved", has_text="kept").wait_for()
+    page.locator("#saved", has_text="saved").wait_for()
     page.locator("#summary.fine").wait_for()
     assert "target: ward" in page.input_value("#draft")
     assert fits(page)
@@ -101,7 +104,7 @@ def test_the_whole_story(page, server, folder, tmp_path):
 
     page.fill("[name=rows]", "1,200")
     page.get_by_role("button", name="Show the forecast").click()
-    page.locator(".curves svg").first.wait_for()
+    page.locator("#slide").wait_for()
     was = page.inner_text("#sentence"), page.locator(".mark circle").first.get_attribute("cx")
     page.locator("#slide").focus()
     for _ in range(4):
@@ -114,6 +117,7 @@ def test_the_whole_story(page, server, folder, tmp_path):
     tab_to(page, "Go on to release")  # from here to the release with the keyboard alone
     page.keyboard.press("Enter")
     page.wait_for_selector("#confirm")
+    page.wait_for_load_state()
     assert "factor of at most e^1 = 2.718" in page.inner_text(".promise")
     assert page.locator("#confirm .grave").is_disabled()
     tab_to(page, "purpose")

@@ -10,7 +10,10 @@ if (form) {
       const words = told.troubles[place.id.slice(2)] ?? [];
       if (place.id === "p-schema") {
         place.replaceChildren(...words.map((one) => Object.assign(document.createElement("p"), { className: "problem", textContent: one })));
-      } else place.textContent = words.join("; ");
+      } else {
+        place.textContent = words.join("; ");
+        place.classList.toggle("open", told.open.includes(words[0]));
+      }
     }
     told.states.forEach((state, place) => {
       const tag = document.getElementById(`s${place}`);
@@ -20,7 +23,7 @@ if (form) {
     document.getElementById("draft").value = told.yaml;
     summary.textContent = told.summary;
     summary.className = `state ${told.complete ? "fine" : "open"}`;
-    saved.textContent = "kept";
+    saved.textContent = "saved";
   };
   const ask = async () => {
     if (asking) { again = true; return; }

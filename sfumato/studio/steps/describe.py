@@ -1,5 +1,6 @@
 """Step 2: the schema as a form, as YAML, from a code book; every change is held against the real rules."""
 
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from sfumato.drafting.codebook import read_codebook
 from sfumato.errors import RequestError, SchemaError, SfumatoError
 from sfumato.studio.forms import TYPES, columns_of, read_form, show_column, show_constraints, write_content
 from sfumato.studio.presets import PRESETS
-from sfumato.studio.problems import Findings, check_draft, parse_content
+from sfumato.studio.problems import OPEN_WORDS, Findings, check_draft, parse_content
 from sfumato.studio.rendering import Ask, go, render
 from sfumato.studio.tables import Table, version_of
 
@@ -42,6 +43,8 @@ def _page(
         types=TYPES,
         message=message,
         open_at=open_at,
+        open_words=OPEN_WORDS,
+        first_open=_first_open(findings),
         summary=_summary(findings),
     )
 
@@ -78,7 +81,7 @@ def _state(findings: Findings, place: int, column: dict[str, Any]) -> dict[str, 
     troubles = findings.of_column(place)
     if not troubles:
         return {"kind": "fine", "words": _describe(column)}
-    still_open = all("still open" in one.words or one.words == "choose a type" for one in troubles)
+    still_open = all(one.words in OPEN_WORDS for one in troubles)
     return {"kind": "open" if still_open else "wrong", "words": "to fill in" if still_open else "to correct"}
 
 
@@ -93,6 +96,12 @@ def _describe(column: dict[str, Any]) -> str:
         return f"{kind} in {shown['file']}"
     values = shown["values"].splitlines()
     return f"{kind} of {len(values)} values" if values else kind
+
+
+def _first_open(findings: Findings) -> int | None:
+    """The first column that needs something."""
+    places = [int(found[1]) for one in findings.troubles if (found := re.match(r"c(\d+)", one.field))]
+    return min(places, default=None)
 
 
 def _summary(findings: Findings) -> str:
@@ -150,6 +159,7 @@ def check_live(ask: Ask) -> Response:
             "version": version_of(text),
             "complete": findings.schema is not None,
             "summary": _summary(findings),
+            "open": OPEN_WORDS,
         }
     )
 
