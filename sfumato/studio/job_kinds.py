@@ -1,6 +1,5 @@
 """What each kind of job does: a call of the library, its files, and a few plain values for the pages."""
 
-import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -163,7 +162,7 @@ def audit(folder: Path, ask: Ask, progress: Progress) -> Result:
             progress=progress,
         )
         file.write(audit_page(result).encode())
-    return {"verdict": result.verdict, "passes": result.passes, "json": json.dumps(result.to_dict())}
+    return {"verdict": result.verdict, "passes": result.passes}
 
 
 KINDS: Mapping[str, Callable[[Path, Ask, Progress], Result]] = {

@@ -94,7 +94,11 @@ def _spawn(folder: Path, lock: int) -> None:
     _children[:] = [child for child in _children if child.poll() is None]
     command = [sys.executable, "-P", "-m", "sfumato.studio.job", str(folder), str(lock)]
     nowhere = subprocess.DEVNULL
-    found_at = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    root = Path(__file__).parents[2]
+    found_at = (
+        [] if root.name in ("site-packages", "dist-packages") else [str(root)]
+    )  # a checkout that is not installed
+    found_at += filter(None, [os.environ.get("PYTHONPATH")])
     child = subprocess.Popen(  # noqa: S603 - our own module
         command,
         stdin=nowhere,

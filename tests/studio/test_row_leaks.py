@@ -5,6 +5,7 @@ import logging
 import pytest
 
 from sfumato.studio import job_kinds
+from sfumato.studio.steps import describe
 from tests.studio.conftest import CANARIES, ROWS, YAML
 
 
@@ -39,6 +40,14 @@ def test_no_row_before_the_check(browser, name, caplog, capfd):
     assert_clean("".join(browser.shown))
     assert_clean(everything_kept(browser.studio.state))
     assert_clean(caplog.text + "".join(capfd.readouterr()))
+
+
+def test_a_page_that_shows_a_value_is_seen(browser, monkeypatch):
+    """The check above can fail."""
+    monkeypatch.setattr(describe, "_summary", lambda _: "zx81canary")
+    browser.get("t", browser.choose(), "describe")
+    with pytest.raises(AssertionError):
+        assert_clean("".join(browser.shown))
 
 
 def test_a_file_without_a_header_is_not_shown(browser):
