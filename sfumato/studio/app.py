@@ -71,8 +71,8 @@ async def _enter(request: Request) -> Response:
     session = studio.keys.exchange(request.query_params.get("token", ""))
     if session is None:
         words = (
-            "This address is not valid, or was used already. If the studio is open in another tab, go there. Else stop it "
-            "in the terminal and start it again; nothing is lost.\n"
+            "This address is not valid, or was used already. If the studio is open in another tab, go there. Else stop "
+            "it in the terminal and start it again; nothing is lost.\n"
         )
         return PlainTextResponse(words, 403)
     home = studio.path("")

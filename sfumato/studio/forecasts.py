@@ -1,11 +1,12 @@
 """The forecast against epsilon: pictures with a mark that a slider moves, and words for each position of it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
 
+from sfumato.artefact.risk import Risk
 from sfumato.artefact.verdict import judge
 from sfumato.charts import svg
 from sfumato.charts.axes import Axes, Axis, plain_number
@@ -14,6 +15,7 @@ from sfumato.planning.families import PlannedFamily
 from sfumato.planning.plan import Plan, plan
 from sfumato.planning.risk_words import summarise_risk
 from sfumato.studio.tables import Terms
+from sfumato.trusted.privacy_filter import mu_of_units
 from sfumato.trusted.schema.file import AnySchema
 
 EPSILONS = tuple(float(f"{0.1 * 10 ** (k / 16):.2g}") for k in range(33))
@@ -105,12 +107,26 @@ def _of_family(made: PlannedFamily, fits: float | None) -> Forecast:
     epsilons = tuple(one.epsilon for one in made.curve)
     chosen = epsilons.index(made.epsilon)
     figures = {view: [one.groups[view] for one in made.curve] for view in made.groups}
-    curves = [_chart(epsilons, chosen, view, "persons", found, [], [], _count, fits) for view, found in figures.items()]
+    curves = [
+        _chart(
+            epsilons,
+            chosen,
+            view.capitalize(),
+            "the smallest group of persons that survives",
+            found,
+            [],
+            [],
+            _count,
+            fits,
+        )
+        for view, found in figures.items()
+    ]
     gains = [one.advantage for one in made.curve]
     title, words = _FIGURES["advantage"]
     curves.append(_chart(epsilons, chosen, title, words, gains, [], [], _percent, fits))
-    empty = tuple("" for _ in epsilons)
-    return Forecast(made, epsilons, chosen, tuple(curves), empty, empty)
+    risks = [Risk(mu_of_units(replace(made.budget, epsilon=one).units)) for one in epsilons]
+    sentences = tuple(summarise_risk(risk, made.adjacency, made.schema.unit) for risk in risks)
+    return Forecast(made, epsilons, chosen, tuple(curves), sentences, tuple("" for _ in epsilons))
 
 
 def _value(point: Point, name: str) -> float | None:
