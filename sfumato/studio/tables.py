@@ -15,6 +15,7 @@ from sfumato.errors import RequestError
 from sfumato.studio.locations import Location, open_location, read_columns
 from sfumato.studio.state import is_id, make_id, read_json, write_json, write_private
 
+_WHOLE = re.compile(r"[0-9]+|[0-9]{1,3}([ ,.'_\u00a0\u202f\u2019][0-9]{3})+")
 _LIST_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,79}\.(csv|txt)")
 
 
@@ -151,16 +152,18 @@ def change_terms(terms: Terms, form: Mapping[str, Any]) -> Terms:
 
 
 def _number(text: Any, name: str) -> float:
+    """A decimal comma is read like a point."""
     try:
-        return float(text)
+        return float(str(text).strip().replace(",", "."))
     except ValueError:
         raise RequestError(f"{name} is {text!r}; it must be a number, such as 1 or 1e-6") from None
 
 
 def _whole(text: Any) -> int | None:
-    plain = re.sub(r"[\s,.'_]", "", str(text))
+    """An integer, with or without signs between its thousands."""
+    plain = str(text).strip()
     if not plain:
         return None
-    if not plain.isdigit() or len(plain) > 15:
+    if not _WHOLE.fullmatch(plain) or len(plain) > 18:
         raise RequestError(f"rows is {text!r}; it must be an integer, your public estimate of the number of records")
-    return int(plain)
+    return int(re.sub(r"\D", "", plain))

@@ -117,6 +117,27 @@ def test_columns_move_between_described_and_left_out(browser):
     assert "{name: patient_id, type: FILL}" in browser.get("t", table, "schema.yaml").text
 
 
+def test_the_column_of_the_person_is_read_and_neither_left_out_nor_undecided(browser):
+    table = browser.choose()
+    browser.describe(table)
+    fields = {"name": "stays", "target": "ward", "unit.column": "patient_id", "unit.records": "3"}
+    content = parse_content(browser.get("t", table, "schema.yaml").text)
+    for place, column in enumerate(content["columns"]):
+        fields |= {f"c{place}.{key}": text for key, text in show_column(column).items()}
+    version = browser.hidden(browser.get("t", table, "describe").text, "version")
+    page = browser.post("t", table, "describe", data=fields | {"version": version, "save": "on"}).text
+    assert "complete and valid" in page
+    assert "Undecided" not in page
+    schema = Schema.from_yaml(browser.get("t", table, "schema.yaml").text)
+    assert (schema.unit.column, schema.unit.records) == ("patient_id", 3)
+    assert schema.leave_out == ("born", "notes")
+    version = browser.hidden(page, "version")
+    browser.post("t", table, "describe", data=fields | {"version": version, "unit.column": ""})
+    schema = Schema.from_yaml(browser.get("t", table, "schema.yaml").text)
+    assert schema.unit is None
+    assert "patient_id" in schema.leave_out
+
+
 def test_another_tab_overwrites_nothing(browser):
     table = browser.choose()
     old = browser.hidden(browser.get("t", table, "describe").text, "version")

@@ -16,6 +16,7 @@ import pytest
 
 from sfumato.studio import jobs
 from sfumato.studio.state import make_id
+from sfumato.studio.tables import Terms, change_terms
 from sfumato.trusted.ledger import Ledger
 from tests.studio.conftest import CANARIES, YAML
 
@@ -154,13 +155,21 @@ def test_a_limit_refuses_in_the_words_of_the_command_line(browser, table, jobs_h
 def test_terms_that_no_release_takes(browser, table):
     for terms in (
         *({"epsilon": one} for one in ("0", "many", "-1", "nan", "inf")),
-        *({"rows": one} for one in ("all", "-3", "9" * 40)),
+        *({"rows": one} for one in ("all", "-3", "1.5", "12,34", "9" * 40)),
         *({"delta": "2"}, {"adjacency": "none"}, {"mechanism": "magic"}),
     ):
         answer = browser.post("t", table, "plan", data={"rows": "1000", "epsilon": "1", **terms})
         assert answer.status_code == 400, terms
         assert "notice" in answer.text
     assert browser.get("t", table, "plan").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"), [("50000", 50_000), ("50,000", 50_000), ("1.234.567", 1_234_567), (" 5 000 ", 5_000), ("", None)]
+)
+def test_numbers_as_people_write_them(typed, read):
+    assert change_terms(Terms(), {"rows": typed}).rows == read
+    assert change_terms(Terms(), {"epsilon": "0,5"}).epsilon == 0.5
 
 
 def test_nothing_of_a_release_without_a_whole_description(browser):

@@ -40,6 +40,13 @@ def test_a_state_that_cannot_be_kept(tmp_path):
     assert run(tmp_path, "--state", tmp_path / "file" / "s").exit_code == 2
 
 
+def test_without_its_packages_it_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    found = run(tmp_path)
+    assert found.exit_code == 2
+    assert "pip install 'sfumato[studio]'" in found.output
+
+
 def test_it_listens_to_this_machine_alone():
     with server._listen(0) as listening:
         assert listening.getsockname()[0] == "127.0.0.1"

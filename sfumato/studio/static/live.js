@@ -5,6 +5,10 @@ const form = document.getElementById("schema");
 if (form) {
   let waiting = 0, asking = false, again = false, leaving = false;
   const saved = document.getElementById("saved"), summary = document.getElementById("summary");
+  // What was typed as YAML and is not saved stays; saving it then says that the form has changed meanwhile.
+  const draft = document.getElementById("draft");
+  let typed = false;
+  draft.addEventListener("input", () => { typed = true; });
   const show = (told) => {
     for (const place of document.querySelectorAll("[id^='p-']")) {
       const words = told.troubles[place.id.slice(2)] ?? [];
@@ -19,8 +23,11 @@ if (form) {
       const tag = document.getElementById(`s${place}`);
       if (tag) Object.assign(tag, { className: `tag ${state.kind}`, textContent: state.words });
     });
-    for (const version of document.querySelectorAll("input[name=version]")) version.value = told.version;
-    document.getElementById("draft").value = told.yaml;
+    form.elements.version.value = told.version;
+    if (!typed) {
+      draft.value = told.yaml;
+      draft.form.elements.version.value = told.version;
+    }
     summary.textContent = told.summary;
     summary.className = `state ${told.complete ? "fine" : "open"}`;
     saved.textContent = "saved";

@@ -63,6 +63,8 @@ def _form_of(draft: str, findings: Findings, table: Table) -> dict[str, Any] | N
     described = {str(one["name"]) for one in columns}
     left = [str(name) for name in content.get("leave_out") or []]
     runs = any("{" in name for name in described)
+    keys = [one["key"] for one in content.get("constraints") or [] if isinstance(one, dict) and "key" in one]
+    said = {*described, *left, *keys, (unit or {}).get("column")}
     return {
         "name": content.get("name", ""),
         "columns": [{**show_column(one), "state": _state(findings, place, one)} for place, one in enumerate(columns)],
@@ -71,7 +73,7 @@ def _form_of(draft: str, findings: Findings, table: Table) -> dict[str, Any] | N
         "constraints": show_constraints(content),
         "text": {key: str((text or {}).get(key, "")).replace("\t", "\\t") for key in _TEXT},
         "left": left,
-        "undecided": [] if runs else [name for name, _ in table.header if name not in described and name not in left],
+        "undecided": [] if runs else [name for name, _ in table.header if name not in said],
         "lists": table.list_names,
     }
 
