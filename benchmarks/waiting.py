@@ -24,8 +24,8 @@ import pyarrow.parquet
 
 import sfumato
 from benchmarks import scale_data
-from sfumato.cli import table_files
 from sfumato.demo import SCHEMA, TABLE
+from sfumato.table_files import single
 
 RECORDS, COLUMNS, PREDICTED, HANDED = 10**5, 30, 10**6, 10**7
 SAMPLED = (10**6, 10**7)
@@ -67,7 +67,7 @@ def sample(bundle: Path, rows: int, out: Path) -> Spent:
     if not isinstance(opened, sfumato.Release):
         raise TypeError("the release is of one table")
     tables = opened.sample_tables(rows, seed=1, dictionaries=True)
-    return spent_by(lambda: table_files.write(tables, opened, out, lambda _: None))
+    return spent_by(lambda: single.write(tables, opened, out, lambda _: None))
 
 
 def alone(work: Callable[..., Spent], *given: Any) -> Spent:

@@ -21,7 +21,7 @@ from tests.conftest import MIXED, in_pandas, make_table
 
 COMMANDS = (
     ["demo"], ["plan"], ["audit"], ["release"], ["evaluate"], ["check"], ["export"], ["about"],
-    ["sample"], ["retrain"], ["translate"], ["inspect"], ["verify"], ["report"],
+    ["sample"], ["retrain"], ["translate"], ["inspect"], ["verify"], ["report"], ["studio"],
     ["schema", "init"], ["schema", "check"], ["ledger", "show"], ["ledger", "set-limit"], ["ledger", "export"],
     ["ledger", "move"],
 )  # fmt: skip

@@ -12,9 +12,9 @@ import yaml
 from typer.testing import CliRunner
 
 from sfumato.cli.app import app
-from sfumato.cli.codebook import read_codebook
-from sfumato.cli.drafting import draft_schema
-from sfumato.cli.identifying import is_free_text, is_id
+from sfumato.drafting.codebook import read_codebook
+from sfumato.drafting.draft import draft_schema
+from sfumato.drafting.identifying import is_free_text, is_id
 from sfumato.errors import SchemaError
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source

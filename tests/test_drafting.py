@@ -10,7 +10,7 @@ import yaml
 from typer.testing import CliRunner
 
 from sfumato.cli.app import app
-from sfumato.cli.drafting import draft_schema
+from sfumato.drafting.draft import draft_schema
 from sfumato.errors import DataError
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.cli import table_files
-from sfumato.cli.text_files import TextWriter
 from sfumato.errors import RequestError
+from sfumato.table_files import single as table_files
+from sfumato.table_files.text import TextWriter
 from sfumato.trusted.encoding import Encoder
 from sfumato.trusted.schema import Schema
 from sfumato.trusted.sources import open_source

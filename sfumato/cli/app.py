@@ -17,6 +17,7 @@ from sfumato.cli.ledger_commands import ledger_app
 from sfumato.cli.plan_command import plan
 from sfumato.cli.receiver_commands import inspect, report, retrain, sample, translate, verify
 from sfumato.cli.schema_commands import schema_app
+from sfumato.cli.studio_command import studio
 from sfumato.cli.terminal import TERMINATED, say
 
 app = typer.Typer(
@@ -28,7 +29,7 @@ app = typer.Typer(
 )
 _IN_ORDER_OF_USE = (
     *(demo, check, plan, audit, release),
-    *(sample, retrain, translate, inspect, verify, report, about, export, evaluate),
+    *(sample, retrain, translate, inspect, verify, report, about, export, evaluate, studio),
 )
 for command in _IN_ORDER_OF_USE:
     app.command()(command)

@@ -2,7 +2,6 @@
 
 import json
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -114,38 +113,30 @@ def release(
     comes from `PGPASSWORD` or `~/.pgpass`. On a cluster: `PYSPARK_SUBMIT_ARGS="--master yarn pyspark-shell" sfumato
     release s3a://bucket/stays --engine spark ...`
     """
-    from sfumato import api
-    from sfumato.archive.whole_files import whole_file
-    from sfumato.artefact.bundle import room_for
-    from sfumato.trusted.reservation import spent_note
+    from sfumato.custodian.release import write_release
     from sfumato.trusted.schema.file import read_schema
 
-    book, known, released = open_ledger(ledger), read_schema(schema), None
-    try:
-        with working("opening the table ...") as progress, whole_file(out, room_for(known)) as file:
-            released = api.release(
-                open_data(data, known, table, query, engine),
-                known,
-                epsilon=epsilon,
-                delta=delta,
-                mechanism=mechanism,
-                adjacency=adjacency,
-                components=components,
-                anonymize=anonymize,
-                approximate=approximate,
-                adapt=adapt,
-                share=share,
-                ledger=book,
-                seed=seed,
-                purpose=purpose,
-                who=who,
-                progress=progress,
-            )
-            released.write(file)
-    except BaseException as error:
-        if released:  # it was made and counted, and could not be written
-            error.add_note(spent_note(book, known.name, released.statement.budget))
-        raise
+    book, known = open_ledger(ledger), read_schema(schema)
+    with working("opening the table ...") as progress:
+        released = write_release(
+            lambda: open_data(data, known, table, query, engine),
+            known,
+            out,
+            book,
+            epsilon=epsilon,
+            delta=delta,
+            mechanism=mechanism,
+            adjacency=adjacency,
+            components=components,
+            anonymize=anonymize,
+            approximate=approximate,
+            adapt=adapt,
+            share=share,
+            seed=seed,
+            purpose=purpose,
+            who=who,
+            progress=progress,
+        )
     say(f"{out} holds the release.\n")
     print_statement(released)
     print_accounts(book, released.schema.name)
@@ -173,31 +164,15 @@ def evaluate(
 
     Example: `sfumato evaluate hospital.sfumato --real hospital/ --test kept/ --out private.html`
     """
-    from sfumato.archive.whole_files import whole_file
-    from sfumato.artefact.bundle import open_release
-    from sfumato.artefact.families.release import FamilyRelease
-    from sfumato.evaluation.evaluation import NOTICE, evaluate_table
-    from sfumato.evaluation.families.evaluation import evaluate_family
-    from sfumato.reports.private import private_report
-    from sfumato.reports.private_family import private_family_report
+    from sfumato.custodian.evaluation import write_evaluation
+    from sfumato.evaluation.evaluation import NOTICE, Evaluation
 
-    if out.suffix == ".json":
-        raise RequestError(f"{out} must be the name of the page; the JSON file goes beside it")
-    released = open_release(bundle)
-    # the files are claimed first: nothing is computed that cannot be written
-    with whole_file(out) as file, whole_file(out.with_suffix(".json")) as numbers:
-        with working("opening the bundle ...") as progress:
-            if isinstance(released, FamilyRelease):
-                linked = evaluate_family(released, real, test, persons=rows, seed=seed, progress=progress)
-                page, content = private_family_report(linked, released), linked.to_dict()
-                show = partial(print_family_evaluation, linked)
-            else:
-                result = evaluate_table(released, real, test, rows=rows, seed=seed, progress=progress)
-                page, content = private_report(result, released), result.to_dict()
-                show = partial(print_evaluation, result)
-        file.write(page.encode())
-        numbers.write(json.dumps(content, indent=1).encode())
-    show()
+    with working("opening the bundle ...") as progress:
+        result = write_evaluation(bundle, real, test, out, rows=rows, seed=seed, progress=progress)
+    if isinstance(result, Evaluation):
+        print_evaluation(result)
+    else:
+        print_family_evaluation(result)
     say(f"\n{out} and {out.with_suffix('.json')} hold the evaluation: {NOTICE}.")
 
 
@@ -216,9 +191,8 @@ def check(
     Example: `sfumato check stays.csv --schema stays.yaml`
     """
     from sfumato.archive.whole_files import whole_file
-    from sfumato.evaluation.checking import ADVICE, NOTICE, check_table
-    from sfumato.evaluation.file_formats import check_encoding, check_separator
-    from sfumato.evaluation.unreleased import unreleased_columns
+    from sfumato.custodian.checking import look_at_format, look_at_table
+    from sfumato.evaluation.checking import ADVICE, NOTICE
     from sfumato.trusted.schema import FamilySchema
     from sfumato.trusted.schema.file import read_schema
 
@@ -229,16 +203,15 @@ def check(
         _check_family(data, known, out)
         return
     private = database_or_path(data, table, query)
-    for hint in filter(None, (check_encoding(private, known.text), check_separator(private, known.text))):
+    for hint in look_at_format(private, known):  # said even where the table then cannot be read
         say(hint, "yellow")
     with whole_file(out) if out else nullcontext() as file:
         with working("reading the private table ..."):
-            found, unsaid = check_table(private, known), unreleased_columns(private, known)
+            found = look_at_table(private, known)
         if file:
-            content = {"notice": NOTICE, "columns": [one.to_dict() for one in found], **unsaid._asdict()}
-            file.write(json.dumps(content, indent=1).encode())
-    print_column_checks(found)
-    for hint in unsaid.hints():
+            file.write(found.to_json().encode())
+    print_column_checks(found.columns)
+    for hint in found.undecided.hints():
         say(hint, "yellow")
     say(f"\nThis was {NOTICE}. {ADVICE}")
 

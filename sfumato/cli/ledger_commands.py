@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.ledger_lines import as_csv, as_json, lines_of
+from sfumato.bookkeeping.lines import as_csv, as_json, lines_of
 from sfumato.cli.ledger_tables import print_accounts, print_ledger
 from sfumato.cli.options import LedgerAddress, Who, Why, open_ledger
 from sfumato.cli.terminal import report_errors, say

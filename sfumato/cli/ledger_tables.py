@@ -8,7 +8,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sfumato.cli.ledger_lines import Line, lines_of
+from sfumato.bookkeeping.accounts import describe_accounts, describe_remarks, what_fits
+from sfumato.bookkeeping.lines import Line, lines_of
 from sfumato.cli.terminal import print_wrapped, printable, say
 
 if TYPE_CHECKING:
@@ -25,29 +26,8 @@ _NOTE = (
 
 def print_accounts(book: "Ledger", dataset: str) -> None:
     """What was spent on a dataset, and what is left, in a sentence for each way of counting."""
-    accounts = book.accounts(dataset)
-    for account in accounts:
-        limit = f" of epsilon {account.limit_as_set[0]:g}" if account.limit_as_set else ", no limit set"
-        fits = _what_fits(account, accounts)
-        left = "" if fits is None else f"; the largest epsilon that still fits is {fits:g}"
-        say(
-            f"\nledger {book.place}: under {account.currency} dataset {account.dataset} has spent epsilon "
-            f"{account.epsilon_spent:.4g}{limit} at delta {account.at_delta:g} in {account.releases} "
-            f"release{'s' * (account.releases != 1)}{_remarks(account)}{left}."
-        )
-
-
-def _remarks(account: "Account") -> str:
-    stopped = f", {account.unfinished} reserved and not finished" if account.unfinished else ""
-    if not account.uncounted:
-        return stopped
-    return f"{stopped}, {account.uncounted} under an adjacency or unit that promises nothing here"
-
-
-def _what_fits(account: "Account", accounts: "Sequence[Account]") -> float | None:
-    from sfumato.trusted.ledger.accounts import epsilon_that_fits
-
-    return epsilon_that_fits(accounts, account.currency, account.at_delta)
+    for words in describe_accounts(book, dataset):
+        say(f"\n{words}")
 
 
 def print_ledger(book: "Ledger", dataset: str | None) -> None:
@@ -73,7 +53,7 @@ def print_ledger(book: "Ledger", dataset: str | None) -> None:
 def _table_of_accounts(accounts: "Sequence[Account]") -> Table:
     table = _table("one change", "*delta", "*spent", "*limit", "*left", "*still fits", "releases")
     for account in accounts:
-        fits = _what_fits(account, accounts)
+        fits = what_fits(account, accounts)
         limit = account.limit_as_set[0] if account.limit_as_set else None
         table.add_row(
             _plain(str(account.currency)),
@@ -82,7 +62,7 @@ def _table_of_accounts(accounts: "Sequence[Account]") -> Table:
             "none" if limit is None else f"{limit:g}",
             _number(account.epsilon_left),
             "any" if fits is None else f"{fits:g}",
-            f"{account.releases} done{_remarks(account)}",
+            f"{account.releases} done{describe_remarks(account)}",
         )
     return table
 

@@ -55,8 +55,8 @@ def sample(
     """
     from sfumato.artefact.bundle import open_release
     from sfumato.artefact.families.release import FamilyRelease
-    from sfumato.cli import table_files
     from sfumato.fitting import conditions
+    from sfumato.table_files import single as table_files
 
     released = open_release(bundle)
     if isinstance(released, FamilyRelease):
@@ -81,9 +81,9 @@ def sample(
 def _sample_family(
     released: "FamilyRelease", out: Path, rows: int | None, given: list[str] | None, seed: int | None, suffix: str
 ) -> None:
-    from sfumato.cli.family_files import write_family
     from sfumato.fitting.conditions import parse_given
     from sfumato.fitting.families.conditions import by_table
+    from sfumato.table_files.family import write_family
 
     wanted = by_table(parse_given(*given)) if given else None
     total = released.size if rows is None else rows
@@ -168,8 +168,8 @@ def translate(
     Example: `sfumato translate letters.sfumato public_digits.parquet --out looking_private.parquet`
     """
     from sfumato.artefact.bundle import open_table
-    from sfumato.cli import table_files
     from sfumato.fitting.generators import Epoch
+    from sfumato.table_files import single as table_files
 
     if out.suffix not in table_files.SUFFIXES:
         raise RequestError(f"{out} must end in .parquet or .csv")
@@ -229,7 +229,7 @@ def verify(
     from sfumato.artefact.check import Check, Outcome
     from sfumato.artefact.families.release import FamilyRelease
     from sfumato.artefact.verify import verify as recompute
-    from sfumato.cli import table_files
+    from sfumato.table_files import single as table_files
     from sfumato.trusted.ledger import Ledger
 
     released = open_release(bundle)

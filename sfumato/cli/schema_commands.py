@@ -48,9 +48,9 @@ def schema_init(
 
     - `ward,category,surgery|maternity|other,,yes`
     """
-    from sfumato.cli.codebook import read_codebook
-    from sfumato.cli.drafting import draft_schema
-    from sfumato.cli.family_drafting import draft_family
+    from sfumato.drafting.codebook import read_codebook
+    from sfumato.drafting.draft import draft_schema
+    from sfumato.drafting.family import draft_family
     from sfumato.errors import RequestError
 
     if family:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from sfumato import demo
 from sfumato.cli.app import app
-from sfumato.cli.family_drafting import draft_family
+from sfumato.drafting.family import draft_family
 from sfumato.errors import DataError
 from sfumato.trusted.schema.file import read_schema
 

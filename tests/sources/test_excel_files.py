@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 import sfumato
-from sfumato.cli.drafting import draft_schema
+from sfumato.drafting.draft import draft_schema
 from sfumato.errors import DataError
 from sfumato.fitting.mechanisms.counts.grids import fine_grid
 from sfumato.trusted.encoding import Encoder

@@ -55,17 +55,17 @@ def parse_schema(text: str, where: str, folder: Path = Path()) -> AnySchema:
         content = None if root is None else loader.construct_document(root)
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise SchemaError(f"{where}: is not YAML: {' '.join(str(error).split())}") from None
-    return _of_content(_with_lists(content, where, folder), where, partial(_line_of, root))
+    return _of_content(with_lists(content, where, folder), where, partial(_line_of, root))
 
 
-def _with_lists(content: Any, where: str, folder: Path) -> Any:
+def with_lists(content: Any, where: str, folder: Path) -> Any:
     """The content with `values: {file: ..., column: ...}` and `table: {file: ...}` replaced by what the files hold."""
     filled = dict(content) if isinstance(content, dict) else {}
     for key, fill in (("columns", _with_list), ("constraints", _with_table)):
         if isinstance(filled.get(key), list):
             filled[key] = [fill(item, where, folder) for item in filled[key]]
     if isinstance(filled.get("tables"), dict):
-        filled["tables"] = {name: _with_lists(table, where, folder) for name, table in filled["tables"].items()}
+        filled["tables"] = {name: with_lists(table, where, folder) for name, table in filled["tables"].items()}
     return filled or content
 
 

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -32,15 +32,31 @@ KEYS = (
 )
 
 
+class Problem(NamedTuple):
+    """One thing to change: where it stands in the content, as keys and places in lists, and how."""
+
+    location: tuple[str | int, ...]
+    cure: str
+
+
 def explain(error: ValidationError, where: str, content: object, line_of: LineOf) -> str:
     """One line for each thing to change; `line_of` finds the line of a place in the file, if there is a file."""
+    return "\n".join(f"{where}{_place(location, content, line_of)}: {cure}" for location, cure in _problems(error))
+
+
+def find_problems(error: ValidationError, content: object) -> list[Problem]:
+    """The same for a form: each thing to change with the keys that lead to it in the content."""
+    return [Problem(tuple(part for part, _ in _walk(one.location, content)), one.cure) for one in _problems(error)]
+
+
+def _problems(error: ValidationError) -> list[Problem]:
     items = [_placed(item) for item in error.errors()]
     places = [item["loc"] for item in items]
     inner = [place for place in places if any(place != other and other[: len(place)] == place for other in places)]
     told = [
         item for item in items if item["loc"] not in inner
     ]  # a list whose entries are wrong is not also "too short"
-    return "\n".join(f"{where}{_place(item['loc'], content, line_of)}: {_cure(item)}" for item in told)
+    return [Problem(item["loc"], _cure(item)) for item in told]
 
 
 def _placed(item: Any) -> Any:

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from sfumato.archive.whole_files import refuse_existing
 from sfumato.artefact.families.frames import to_family_frame
 from sfumato.artefact.families.release import FamilyRelease
-from sfumato.cli.table_files import open_writer
 from sfumato.errors import OutputError, RequestError
+from sfumato.table_files.single import open_writer
 from sfumato.trusted.schema import FamilySchema
 from sfumato.trusted.sources.sql import driver, quote
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from sfumato.cli.codebook import NOTHING_SAID
-from sfumato.cli.drafting import Column, columns_in, draft_line, quoted
-from sfumato.cli.identifying import is_free_text, is_id
+from sfumato.drafting.codebook import NOTHING_SAID
+from sfumato.drafting.draft import Column, columns_in, draft_line, quoted
+from sfumato.drafting.identifying import is_free_text, is_id
 from sfumato.errors import DataError
 from sfumato.evaluation.file_formats import format_of_header
 from sfumato.trusted.sources.family_opening import ENDINGS
@@ -48,7 +48,7 @@ def _stem(name: str) -> str:
 
 def draft_family(folder: str | Path) -> str:
     """The draft: a table for each file; `DataError` where there are not two at least."""
-    tables = {name: _Table(columns_in(path, format_of_header(path))) for name, path in _files(Path(folder)).items()}
+    tables = {name: _Table(columns_in(path, format_of_header(path))) for name, path in files_of(Path(folder)).items()}
     keys = {name: _own_key(name, table) for name, table in tables.items()}
     parents = {name: _parent(name, tables, keys) for name in tables}
     named = set(parents.values())
@@ -60,7 +60,8 @@ def draft_family(folder: str | Path) -> str:
     )
 
 
-def _files(folder: Path) -> dict[str, Path]:
+def files_of(folder: Path) -> dict[str, Path]:
+    """The files of the tables by their names; `DataError` where there are not two at least."""
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder; a family is drafted from a folder that holds a file for each table")
     found = {

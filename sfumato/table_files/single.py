@@ -13,9 +13,9 @@ import pyarrow.parquet
 from sfumato.archive.whole_files import whole_file
 from sfumato.artefact.frames import is_category, to_frame
 from sfumato.artefact.release import Release
-from sfumato.cli.parquet_parts import ParquetParts
-from sfumato.cli.text_files import TextWriter
 from sfumato.errors import RequestError
+from sfumato.table_files.parquet_parts import ParquetParts
+from sfumato.table_files.text import TextWriter
 from sfumato.trusted.encoding import Header
 from sfumato.trusted.schema import Schema, TextFormat
 from sfumato.trusted.sources.array_files import RUN_JOINTS

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import yaml
 
-from sfumato.cli.codebook import NOTHING_SAID, Entry
-from sfumato.cli.identifying import is_free_text, is_id
+from sfumato.drafting.codebook import NOTHING_SAID, Entry
+from sfumato.drafting.identifying import is_free_text, is_id
 from sfumato.evaluation.file_formats import format_of_header, keys_of
 from sfumato.trusted.encoding.reading import family
 from sfumato.trusted.schema import TextFormat
@@ -58,8 +58,7 @@ def draft_schema(data: str | Path | Database, book: Mapping[str, Entry] = Mappin
     What the code book describes is complete. Of the rest names and declared types are known: CSV headers declare no
     types, there even the type is to be filled in. Columns that are called like ids or free text are left out.
     """
-    text = TextFormat() if isinstance(data, Database) else format_of_header(data)
-    table, columns = _header(data, text)
+    table, columns, text = read_header(data)
     left_out = [column for column in columns if column.name not in book and column.is_left_out]
     lines = [draft_line(column, book.get(column.name, NOTHING_SAID)) for column in columns if column not in left_out]
     head = _HEAD.format(name=table, stem=quoted(table.split(".")[0]))
@@ -104,8 +103,13 @@ def columns_in(path: Path, text: TextFormat) -> list[Column]:
     return _header(path, text)[1]
 
 
+def read_header(data: str | Path | Database) -> tuple[str, list[Column], TextFormat]:
+    """What the table is called, its columns, and how its text is written. No row is read."""
+    text = TextFormat() if isinstance(data, Database) else format_of_header(data)
+    return *_header(data, text), text
+
+
 def _header(data: str | Path | Database, text: TextFormat) -> tuple[str, list[Column]]:
-    """What the table is called, and its columns."""
     if isinstance(data, Database):
         return data.table or "query", _columns(databases.header_types(data))
     name = Path(data).name

@@ -1,0 +1,1 @@
+"""Drafts of schemas, from headers and code books: nothing of any row."""

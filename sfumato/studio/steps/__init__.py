@@ -1,0 +1,1 @@
+"""The pages, step by step: choose, describe, check, plan, release, look."""

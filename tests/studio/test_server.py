@@ -1,0 +1,64 @@
+"""How the studio is started: what is refused before anything listens, and what the address in the browser hides."""
+
+import socket
+import stat
+import webbrowser
+from urllib.parse import unquote, urlparse
+
+import pytest
+from typer.testing import CliRunner
+
+from sfumato.cli.app import app
+from sfumato.errors import RequestError
+from sfumato.studio import server
+from sfumato.studio.state import read_json
+
+
+def run(*words: object):
+    return CliRunner().invoke(app, ["studio", *map(str, words)])
+
+
+def test_a_folder_that_is_none(tmp_path):
+    found = run(tmp_path / "nowhere")
+    assert found.exit_code == 2
+    assert "is no folder" in found.output
+
+
+def test_a_port_that_is_taken(tmp_path):
+    with socket.socket() as other:
+        other.bind((server.HOST, 0))
+        other.listen()
+        found = run(tmp_path, "--port", other.getsockname()[1], "--no-browser")
+    assert found.exit_code == 2
+    assert "is taken" in found.output
+
+
+def test_a_state_that_cannot_be_kept(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RequestError, match="is no folder"):
+        server.serve(tmp_path / "file")
+    assert run(tmp_path, "--state", tmp_path / "file" / "s").exit_code == 2
+
+
+def test_without_its_packages_it_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    found = run(tmp_path)
+    assert found.exit_code == 2
+    assert "pip install 'sfumato[studio]'" in found.output
+
+
+def test_it_listens_to_this_machine_alone():
+    with server._listen(0) as listening:
+        assert listening.getsockname()[0] == "127.0.0.1"
+
+
+def test_the_address_is_in_no_list_of_processes(tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    server._open_browser(tmp_path, "http://127.0.0.1:1/enter?token=secret")
+    assert "secret" not in opened[0]
+    page = tmp_path / "open.html"
+    assert unquote(urlparse(opened[0]).path) == str(page)
+    assert "token=secret" in page.read_text()
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert read_json(tmp_path / "nothing.json") is None
