@@ -9,7 +9,6 @@ import secrets
 import threading
 from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -122,17 +121,15 @@ def refuse(scope: Scope, keys: Keys) -> tuple[int, str] | None:
         return 411, "The length of the request is not given."
     if int(headers.get("content-length", "0")) > MOST_BYTES:
         return 413, f"This is more than {MOST_BYTES >> 20} MiB, the most that is taken at once."
-    if not entering and not keys.knows(_session_of(headers.get("cookie", ""))):
+    if not entering and not any(map(keys.knows, _sessions_in(headers.get("cookie", "")))):
         return 403, "The studio is closed here. Open the address that the terminal shows; it works once."
     return None
 
 
-def _session_of(cookies: str) -> str:
-    try:
-        found = SimpleCookie(cookies).get(COOKIE)
-    except CookieError:
-        return ""
-    return found.value if found else ""
+def _sessions_in(cookies: str) -> list[str]:
+    """Every value of our cookie. Other servers on 127.0.0.1 may have set cookies that go with it, of any form."""
+    named = (part.strip().partition("=") for part in cookies.split(";"))
+    return [value for name, _, value in named if name == COOKIE]
 
 
 def _with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

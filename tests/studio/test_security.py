@@ -51,6 +51,11 @@ class TestEntering:
             assert answer.status_code == 403
         assert browser.get("").status_code == 200
 
+    def test_cookies_of_other_servers_are_in_nobodys_way(self, browser):
+        ours = f"{COOKIE}={browser.studio.keys.session}"
+        for cookies in (f"a[b]=c; {ours}", f"{COOKIE}=forged; {ours}", f'x="; {ours}', f"=; ;{ours};"):
+            assert outsider(browser.studio, cookie=cookies).get(browser.studio.path("")).status_code == 200
+
     def test_without_the_place_there_is_nothing(self, browser):
         session = browser.studio.keys.session
         answer = outsider(browser.studio, cookie=f"{COOKIE}={session}").get("/other/")
