@@ -47,19 +47,20 @@ class CodeWeights:
         weight: FloatArray = self.rates[region, kinds_of(self.codes).of_code[codes]]
         return weight
 
-    def between(self, starts: IntArray, stops: IntArray) -> FloatArray:
-        """The weight of runs of codes; never 0, though a sum of many may lose a small one."""
-        weight: FloatArray = np.maximum(self.up_to[stops] - self.up_to[starts], self.rates.min() * (stops - starts))
+    def between(self, starts: IntArray, stops: IntArray, *, keep: bool = True) -> FloatArray:
+        """The weight of runs of codes; never 0, though a sum of many may lose a small one. For `keep` see `draw`."""
+        up_to = self.up_to if keep else _sum_weights(self)
+        weight: FloatArray = np.maximum(up_to[stops] - up_to[starts], self.rates.min() * (stops - starts))
         return weight
 
     @property
     def up_to(self) -> FloatArray:
         """The weight of all codes below each, and at the end of all."""
-        return _summed(self)
+        return _keep_sums(self)
 
-    def draw(self, starts: IntArray, stops: IntArray, rng: np.random.Generator) -> IntArray:
-        """A code of each run, by their weights."""
-        up_to = self.up_to
+    def draw(self, starts: IntArray, stops: IntArray, rng: np.random.Generator, *, keep: bool = True) -> IntArray:
+        """A code of each run, by their weights; `keep` says whether sums of weights are kept for the next draw."""
+        up_to = self.up_to if keep else _sum_weights(self)
         low, high = up_to[starts], up_to[stops]
         codes = np.searchsorted(up_to, low + rng.random(len(starts)) * (high - low), side="right") - 1
         return np.clip(codes, starts, stops - 1)
@@ -76,11 +77,13 @@ class CodeWeights:
         return cls(codes, np.array(content["starts"], dtype=np.int64), np.array(content["rates"], dtype=np.float64))
 
 
-@lru_cache(maxsize=_KEPT)
-def _summed(weights: CodeWeights) -> FloatArray:
-    """See `CodeWeights.up_to`. 8 MB for a long column, so that only some are kept."""
+def _sum_weights(weights: CodeWeights) -> FloatArray:
+    """See `CodeWeights.up_to`."""
     summed, kinds = np.zeros(weights.codes.size + 1), kinds_of(weights.codes).of_code
     runs = itertools.pairwise((*weights.starts.tolist(), weights.codes.size))
     for rates, (start, stop) in zip(weights.rates, runs, strict=True):
         rates.take(kinds[start:stop], out=summed[start + 1 : stop + 1], mode="clip")
     return np.cumsum(summed, out=summed)
+
+
+_keep_sums = lru_cache(maxsize=_KEPT)(_sum_weights)  # 8 MB for a long column, so that only some are kept

@@ -111,7 +111,7 @@ class Pieces:
     @cached_property
     def _weight(self) -> FloatArray:
         """Of each piece: asked for with every batch."""
-        return self.weigh(self.starts, self.stops)
+        return self.weigh(self.starts, self.stops, keep=False)
 
     def density(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
         """The probability of each code in every component (rows x components); 0 outside the pieces."""
@@ -130,11 +130,11 @@ class Pieces:
             total[some] += of_pieces.take(piece[some], axis=0, mode="wrap")
             total[some] += of_share[some]
 
-    def weigh(self, starts: IntArray, stops: IntArray) -> FloatArray:
-        """The weight of runs of codes."""
+    def weigh(self, starts: IntArray, stops: IntArray, *, keep: bool = True) -> FloatArray:
+        """The weight of runs of codes; for `keep` see `CodeWeights.draw`."""
         if self.weights is None:
             return (stops - starts).astype(np.float64)
-        return self.weights.between(starts, stops)
+        return self.weights.between(starts, stops, keep=keep)
 
     def draw(self, piece: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
         """A code of each of these pieces."""
@@ -144,11 +144,12 @@ class Pieces:
             return self.draw_one_by_one(piece, rng)
         return AlikeCodes.of(self).draw(piece, rng)
 
-    def draw_one_by_one(self, piece: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
-        """The same, slowly and without a table."""
+    def draw_one_by_one(self, piece: IntArray, rng: np.random.Generator, *, keep: bool = True) -> NDArray[np.int32]:
+        """The same, slowly and without a table; for `keep` see `CodeWeights.draw`."""
         starts, stops = self.starts[piece], self.stops[piece]
-        drawn = rng.integers(starts, stops) if self.weights is None else self.weights.draw(starts, stops, rng)
-        return drawn.astype(np.int32)
+        if self.weights is None:
+            return rng.integers(starts, stops).astype(np.int32)
+        return self.weights.draw(starts, stops, rng, keep=keep).astype(np.int32)
 
     @cached_property
     def _single(self) -> NDArray[np.int32] | None:

@@ -49,7 +49,7 @@ def _draw(pieces: "Pieces", bounds: IntArray, rng: np.random.Generator) -> NDArr
         piece[bounds[k] : bounds[k + 1]] = np.searchsorted(up_to, draws, side="right").clip(
             max=np.searchsorted(up_to, up_to[-1])
         )
-    return pieces.draw_one_by_one(piece, rng)
+    return pieces.draw_one_by_one(piece, rng, keep=False)  # a wide table's sums are hundreds of megabytes
 
 
 def _spread(count: int, rng: np.random.Generator) -> FloatArray:
