@@ -3,7 +3,7 @@
 from sfumato._version import __version__
 
 project = "Sfumato"
-author = "The Sfumato maintainers"
+author = project_copyright = "The Sfumato maintainers"
 release = __version__
 extensions = ["myst_parser"]
 
