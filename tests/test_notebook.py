@@ -23,8 +23,6 @@ from sfumato.errors import BundleError, DataError, OutputError, SchemaError
 from sfumato.fitting.generators.training import Epoch
 from tests.conftest import MIXED, make_table
 from tests.mechanisms.every import every_case
-from tests.test_examples import SCHEMA as STAYS
-from tests.test_examples import stays
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 EXAMPLE, HISTORIES = EXAMPLES / "ten_minutes.ipynb", EXAMPLES / "patients_with_histories.ipynb"
@@ -360,19 +358,6 @@ class TestExample:
         pages = " ".join(html or "" for _, html in shown.values())
         assert "computed from private records, with no noise" in pages
         assert "stays: row before" in pages
-
-
-def test_the_guide_says_what_works(tmp_path):
-    """Its blocks of Python run from top to bottom."""
-    text = (EXAMPLE.parents[1] / "docs" / "notebook.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == 4
-    released = sfumato.release(stays(800), STAYS, epsilon=1.0, ledger=None, types="declared")
-    names = {"sfumato": sfumato, "release": released, "private": stays(500), "held_out": stays(300), "folder": tmp_path}
-    for block in blocks:
-        exec(block, names)
-    assert "<svg" in names["shown"]
-    assert (tmp_path / "fitted.sfumato").exists()
 
 
 LIGHT = """

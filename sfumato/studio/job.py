@@ -44,14 +44,14 @@ class Progress:
 
 def run_job(folder: Path) -> None:
     """Do what the folder's `job.json` asks, and write down what became of it, in words that quote no row."""
-    from sfumato.studio.job_kinds import KINDS
-
     asked, progress = read_json(folder / "job.json"), Progress(folder)
-    progress("starting")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", ReleaseWarning)
         try:
+            progress("starting")  # from here on a signal is told as one
+            from sfumato.studio.job_kinds import KINDS
+
             result = KINDS[asked["kind"]](folder, asked["ask"], progress)
         except BudgetExceededError as error:
             progress.end("refused", _with_notes(str(error), error))

@@ -92,7 +92,7 @@ def test_a_check_of_draws_can_fail():
 
 def test_whole_records_follow_the_law():
     model = random_mixture(1)
-    batch = model.sample(40_000, np.random.default_rng(1))
+    batch = model.pool(40_000, np.random.default_rng(1))
     law = law_of_codes(model)
     place = np.ravel_multi_index([batch.codes[name] for name in CELLS], law.shape)
     likely = law.ravel() * 40_000 > 5
@@ -167,7 +167,7 @@ def test_a_model_comes_back_as_it_was():
     again = StepMixture.from_parts(*model.to_parts(), CODES)
     assert model.distance(again) < 1e-12  # the same numbers in another order in memory: a product's last bit
     assert model.distance(random_mixture(8)) > 0.01
-    one, two = (each.sample(50, np.random.default_rng(0)).codes for each in (model, again))
+    one, two = (each.pool(50, np.random.default_rng(0)).codes for each in (model, again))
     assert all(np.array_equal(one[name], two[name]) for name in CELLS)
 
 

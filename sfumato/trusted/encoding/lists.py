@@ -107,14 +107,14 @@ class CategoricalCodec:
 
     def decode(self, codes: CodeArray, inside: FloatArray, limits: Limits = (None, None)) -> pa.Array:  # noqa: ARG002
         """See `Codes`."""
-        null = codes == len(self.values) if self.nullable else None
+        null = codes == len(self.values)
         if self.truth and not self.words:
             return pa.array(codes == 1, mask=null)
         return pa.array(self.plain).take(pa.array(codes, mask=null))
 
     def refer(self, codes: CodeArray) -> pa.DictionaryArray:
         """The value for each code, as references to the list."""
-        null = codes == len(self.values) if self.nullable else None
+        null = codes == len(self.values)
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=null), pa.array(self.plain))
 
     def width(self, codes: CodeArray) -> FloatArray:
