@@ -18,8 +18,15 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is install
 
 
 @pytest.fixture
-def page(request):
-    """A page of a browser that notes what it refused."""
+def server(folder, tmp_path):
+    server = Server(folder, tmp_path / "ledger.sqlite")
+    yield server
+    assert server.kill().strip() == ""
+
+
+@pytest.fixture
+def page(request, server):
+    """A page of a browser that notes what it refused; closed before the server, which it asks how a job is."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as player:
@@ -33,13 +40,6 @@ def page(request):
         yield page
         browser.close()
     assert page.refused == []
-
-
-@pytest.fixture
-def server(folder, tmp_path):
-    server = Server(folder, tmp_path / "ledger.sqlite")
-    yield server
-    assert server.kill().strip() == ""
 
 
 def fits(page) -> bool:
