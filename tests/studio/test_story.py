@@ -154,6 +154,7 @@ def test_the_whole_story(page, server, folder, tmp_path):
     assert sum(entry.is_reservation for entry in Ledger(tmp_path / "ledger.sqlite").entries()) == 1
 
 
+@pytest.mark.slow
 def test_pages_without_scripts(server):
     """Forms and links do everything; scripts make it quicker."""
     from playwright.sync_api import sync_playwright
