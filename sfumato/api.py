@@ -15,11 +15,12 @@ from sfumato.artefact.warnings import warn_of
 from sfumato.errors import ReleaseWarning
 from sfumato.fitting.completion.plan import delta_of_lists, plan_completion
 from sfumato.fitting.completion.tuning import COMPLETION_TUNING
+from sfumato.fitting.devices import CPU
 from sfumato.fitting.families.plan import plan_family
 from sfumato.fitting.families.release import release_family
 from sfumato.fitting.families.tuning import FAMILY, FAMILY_TUNING
 from sfumato.fitting.mechanisms.choice import Settings, check_settings, choose_mechanism, refuse_for_family
-from sfumato.fitting.mechanisms.mechanism import find_mechanism
+from sfumato.fitting.mechanisms.mechanism import check_device_of, find_mechanism
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.fitting.tuning import current_constants
 from sfumato.trusted.adjacency import Adjacency
@@ -43,6 +44,7 @@ class Options(Settings, total=False):
     ledger: LedgerLike
     types: Literal["declared"] | None
     seed: int | None
+    device: str
     purpose: str | None
     who: str | None
     progress: Callable[[str], None]
@@ -78,6 +80,7 @@ def release(
     adapt: str | None = None,
     share: float | None = None,
     seed: int | None = None,
+    device: str = CPU,
     purpose: str | None = None,
     who: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
@@ -107,6 +110,8 @@ def release(
     ledger      where the spending is written down: a `sfumato.Ledger`, its file, or `postgresql://host/database`; by
                 default the user's ledger (`$SFUMATO_LEDGER`); None: nowhere
     seed        for tests and studies: the release is then marked "seeded: not private" for good
+    device      where the model is fitted: "cuda" makes wide tables faster where there is a GPU and torch, for mechanism
+                "tables"; on another kind of computer `verify` then cannot check the model to rounding
     purpose, who     why, and on whose account (by default the user's name): your words, one line each, which must
                 not come from the rows. They are written into the ledger; the release and its bundle do not hold them
     progress    called with a few words when a stage begins
@@ -131,7 +136,7 @@ def release(
     schema = read_schema(schema)
     settings = Settings(components=components, anonymize=anonymize, approximate=approximate, adapt=adapt, share=share)
     if isinstance(schema, FamilySchema):
-        refuse_for_family(mechanism, settings)
+        refuse_for_family(mechanism, settings, device)
         purposed = check_purpose(who, purpose)
         terms = check_terms(schema, epsilon, delta, adjacency, types, ledger, seed, purpose=purposed)
         return _release_family(data, schema, terms, progress)
@@ -149,6 +154,7 @@ def release(
     )
     checked = check_settings(chosen, settings)
     used = find_mechanism(chosen)
+    check_device_of(used, device)
     completion = plan_completion(schema, terms.budget)
     for guess in completion.guesses:
         plan = used.build_plan(
@@ -163,7 +169,7 @@ def release(
             plan = used.build_plan(layout_of(schema).measured, completion.rest, terms.adjacency, checked)
             constants = current_constants((*used.tuning, *COMPLETION_TUNING))
             stored = StoredPlan(plan.to_dict(), checked, constants, asked.to_dict())
-        model = used.release(session.curator, plan, progress)
+        model = used.release(session.curator, plan, progress, device)
         measurements = session.curator.measurements
         assert isinstance(session.header, Header)  # noqa: S101 - a single table has one
         statement = _statement(session, terms, schema, chosen, stored)

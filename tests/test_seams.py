@@ -142,7 +142,7 @@ class ToyMechanism(Mechanism):
         column = next(iter(schema.by_name))
         return ToyPlan(column, Encoder(schema).columns[column].size, content["mu"])
 
-    def release(self, curator, plan, progress):
+    def release(self, curator, plan, progress, device="cpu"):
         progress("counting")
         counts = np.maximum(curator.measure(CountCodes(plan.column, plan.codes), plan.mu).values, 1.0)
         return ToyModel(plan.column, counts / counts.sum(), float(counts.sum()))

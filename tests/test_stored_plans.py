@@ -14,7 +14,7 @@ from sfumato.fitting.mechanisms.counts import grids, merging
 from sfumato.fitting.mechanisms.mechanism import find_mechanism, restore_plan
 from sfumato.fitting.mechanisms.mixture import design, rounds
 from sfumato.fitting.mechanisms.mixture import plan as mixture_plan
-from sfumato.fitting.mechanisms.tables import approximation, plan
+from sfumato.fitting.mechanisms.tables import plan, product_mixture
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.fitting.tuning import TuningConstants, current_constants, read_constants, stored_constants
 from tests.mechanisms.every import Case, every_case, short_training
@@ -38,7 +38,7 @@ CHANGES = {
     "a share": ("tables", plan.Tuning, "pairs", 0.46),
     "a grid": ("tables", grids.Tuning, "uniform", 48),
     "how cells are merged": ("tables", merging.Tuning, "level", 0.95),
-    "a fit": ("tables", approximation.Tuning, "jitter", 0.5),
+    "a fit": ("tables", product_mixture.Tuning, "jitter", 0.5),
     "a share of a mixture": ("mixture", mixture_plan.Tuning, "probe", 0.08),
     "a fit of a mixture": ("mixture", rounds.Tuning, "rough", 0.02),
     "designs of a mixture": ("mixture", design.Tuning, "designs", 2),

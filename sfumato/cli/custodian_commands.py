@@ -17,6 +17,7 @@ from sfumato.cli.options import (
     Data,
     DatabaseQuery,
     DatabaseTable,
+    Device,
     Engine,
     LedgerAddress,
     Mechanism,
@@ -97,6 +98,7 @@ def release(
     ledger: LedgerAddress = None,
     purpose: Why = None,
     who: Who = None,
+    device: Device = "cpu",
     seed: Annotated[int | None, typer.Option(help="for tests and studies: marks the release as not private")] = None,
 ) -> None:
     """Release the distribution of a private table, or of a family of tables, as a bundle.
@@ -133,6 +135,7 @@ def release(
             adapt=adapt,
             share=share,
             seed=seed,
+            device=device,
             purpose=purpose,
             who=who,
             progress=progress,

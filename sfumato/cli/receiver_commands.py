@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import Bundle
+from sfumato.cli.options import Bundle, Device
 from sfumato.cli.terminal import bar, fail, print_check, print_statement, report_errors, say
 from sfumato.errors import RequestError
 
@@ -105,7 +105,7 @@ def retrain(
     divergence: Annotated[
         str, typer.Option(help="chi-squared, kl, reverse-kl, jensen-shannon or total-variation")
     ] = "chi-squared",
-    device: Annotated[str, typer.Option(help="cpu, or cuda where there is one")] = "cpu",
+    device: Device = "cpu",
     curve: Annotated[Path | None, typer.Option(help="a picture of the loss to write: .svg")] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="a checkpoint file, from which interrupted training resumes")
@@ -158,7 +158,7 @@ def translate(
     divergence: Annotated[
         str, typer.Option(help="chi-squared, kl, reverse-kl, jensen-shannon or total-variation")
     ] = "chi-squared",
-    device: Annotated[str, typer.Option(help="cpu, or cuda where there is one")] = "cpu",
+    device: Device = "cpu",
 ) -> None:
     """Move the rows of a public table so that they look like the private ones that a bundle was made of.
 

@@ -9,8 +9,9 @@ from sfumato.fitting.mechanisms.counts.classes import Classes
 from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables, TripleTable
 from sfumato.fitting.mechanisms.tables import coarse_map
-from sfumato.fitting.mechanisms.tables.approximation import ProductMixture, approximate, evidence
+from sfumato.fitting.mechanisms.tables.approximation import approximate, evidence
 from sfumato.fitting.mechanisms.tables.averaging import average_fits
+from sfumato.fitting.mechanisms.tables.product_mixture import ProductMixture
 from sfumato.fitting.mechanisms.tables.start import start_anywhere
 from sfumato.trusted.feature_maps import Grid
 

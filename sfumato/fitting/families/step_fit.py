@@ -18,10 +18,10 @@ from sfumato.fitting.mechanisms.counts.grids import is_long
 from sfumato.fitting.mechanisms.counts.merging import sum_groups
 from sfumato.fitting.mechanisms.counts.one_way import OneWay, OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
-from sfumato.fitting.mechanisms.tables.approximation import Evidence, ProductMixture
-from sfumato.fitting.mechanisms.tables.approximation import Tuning as Approximation
 from sfumato.fitting.mechanisms.tables.coarse_map import CoarseMap
 from sfumato.fitting.mechanisms.tables.fit import count_components
+from sfumato.fitting.mechanisms.tables.product_mixture import Evidence, ProductMixture
+from sfumato.fitting.mechanisms.tables.product_mixture import Tuning as Approximation
 from sfumato.fitting.public_rng import public_rng
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.arrays import Float32Array, FloatArray, IntArray

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.errors import RequestError
+from sfumato.fitting.devices import check_device, torch_or_error
 from sfumato.fitting.generators.checkpoints import Checkpoint
 from sfumato.fitting.generators.columnwise import Tensor
 from sfumato.fitting.generators.divergence import CHI_SQUARED
@@ -87,8 +88,7 @@ def train(
     """
     torch = torch_or_error()
     epochs, seed = whole_numbers(epochs, seed)
-    if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
-        raise RequestError(f"there is no device {device!r} here; use cpu")
+    check_device(device)
     with seeded(torch, seed):
         objective = Loss(seen, device, divergence)
         z, owner = _latents(torch, seen, device)
@@ -205,12 +205,3 @@ def seeded(torch: Any, seed: int) -> Iterator[None]:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         yield
-
-
-def torch_or_error() -> Any:
-    """Torch, or where to get it."""
-    try:
-        import torch
-    except ImportError:
-        raise RequestError("generators need torch; install it with: pip install 'sfumato[generators]'") from None
-    return torch

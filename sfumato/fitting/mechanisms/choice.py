@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from sfumato.errors import RequestError
+from sfumato.fitting.devices import CPU
 from sfumato.fitting.families.tuning import FAMILY
 from sfumato.fitting.mechanisms.mechanism import mechanism_names
 from sfumato.fitting.mechanisms.subspace.plan import is_wide
@@ -30,10 +31,12 @@ def check_settings(mechanism: str, settings: Mapping[str, Any]) -> dict[str, Any
     return asked
 
 
-def refuse_for_family(mechanism: str, settings: Mapping[str, Any]) -> None:
+def refuse_for_family(mechanism: str, settings: Mapping[str, Any], device: str = CPU) -> None:
     """Refuse what was asked for of a single table's mechanism, where the schema is that of a family."""
     if mechanism not in ("auto", FAMILY) or any(value is not None for value in settings.values()):
         raise RequestError("a family of tables has a mechanism of its own; leave out mechanism and its settings")
+    if device != CPU:
+        raise RequestError("a family of tables is fitted on the processor; leave device out")
 
 
 def choose_mechanism(name: str, measured: Schema) -> str:

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sfumato.errors import BundleError, RequestError
+from sfumato.fitting.devices import CPU, check_device
 from sfumato.fitting.models.model import Model
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.fitting.tuning import Constants, TuningConstants, read_constants, stored_constants
@@ -36,10 +37,12 @@ class Mechanism(ABC):
 
     name     as users and bundles call it
     tuning   the constants of its modules, which a bundle stores
+    devices  where its fit can be computed
     """
 
     name: ClassVar[str]
     tuning: ClassVar[tuple[type[TuningConstants], ...]] = ()
+    devices: ClassVar[tuple[str, ...]] = (CPU,)
 
     @abstractmethod
     def build_plan(self, schema: Schema, budget: Budget, adjacency: Adjacency, settings: Mapping[str, Any]) -> Plan:
@@ -50,8 +53,8 @@ class Mechanism(ABC):
         """The plan that `to_dict` wrote; whatever is too little or too much raises."""
 
     @abstractmethod
-    def release(self, curator: CuratorLike, plan: Any, progress: Callable[[str], None]) -> Model:
-        """Measure through the curator as planned, and fit a model to the answers."""
+    def release(self, curator: CuratorLike, plan: Any, progress: Callable[[str], None], device: str = CPU) -> Model:
+        """Measure through the curator as planned, and fit a model to the answers on one of the `devices`."""
 
     @abstractmethod
     def refit(
@@ -102,6 +105,13 @@ def find_mechanism(name: str) -> Mechanism:
     if name not in _REGISTERED:
         raise RequestError(f"mechanism is {name!r}; use one of {', '.join(mechanism_names())}")
     return _REGISTERED[name]
+
+
+def check_device_of(mechanism: Mechanism, device: str) -> None:
+    """Refuse a device that this computer does not have, or that the mechanism's fit cannot use."""
+    check_device(device)
+    if device not in mechanism.devices:
+        raise RequestError(f"the fit of mechanism {mechanism.name} has no use for {device!r}; leave device out")
 
 
 def restore_plan(stored: StoredPlan, mechanism: str, schema: Schema, adjacency: Adjacency) -> tuple[Any, Constants]:

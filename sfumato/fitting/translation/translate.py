@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import RequestError
+from sfumato.fitting.devices import check_device, torch_or_error
 from sfumato.fitting.generators.divergence import CHI_SQUARED
 from sfumato.fitting.generators.evidence import Evidence
 from sfumato.fitting.generators.loss import Loss
-from sfumato.fitting.generators.training import Epoch, seeded, torch_or_error, whole_numbers
+from sfumato.fitting.generators.training import Epoch, seeded, whole_numbers
 from sfumato.fitting.translation.movers import image_mover, row_mover
 from sfumato.fitting.translation.soft_rows import SoftRows
 from sfumato.trusted.arrays import FloatArray, IntArray
@@ -48,6 +49,7 @@ def translate_codes(
     state by slices held back is what counts; where no state is better than that, rows stay.
     """
     torch = torch_or_error()
+    check_device(device)
     steps, seed = whole_numbers(steps, seed)
     with seeded(torch, seed):
         rows = SoftRows(seen, codes, device)

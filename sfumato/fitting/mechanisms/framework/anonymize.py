@@ -12,7 +12,7 @@ from sfumato.fitting.mechanisms.framework.histograms import HistogramEvidence
 from sfumato.fitting.mechanisms.framework.plan import FrameworkPlan
 from sfumato.fitting.mechanisms.framework.waves import EmbeddingEvidence
 from sfumato.fitting.mechanisms.slices.directions import AlongDirections, measure_directions
-from sfumato.fitting.mechanisms.tables.approximation import WholeRecords
+from sfumato.fitting.mechanisms.tables.product_mixture import WholeRecords
 from sfumato.fitting.retraining.evidence import evidence_of, histograms_of, waves_of
 from sfumato.trusted.measurement import CuratorLike
 

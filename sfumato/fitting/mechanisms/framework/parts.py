@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sfumato.errors import RequestError
-from sfumato.fitting.generators.training import torch_or_error
+from sfumato.fitting.devices import torch_or_error
 from sfumato.fitting.mechanisms.rules_refused import refuse_rules
 from sfumato.trusted.schema import Schema
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sfumato.fitting.approx_equal import approx_equal
+from sfumato.fitting.devices import CPU
 from sfumato.fitting.mechanisms.framework.adapt import ADAPT
 from sfumato.fitting.mechanisms.framework.anonymize import Seen, anonymize
 from sfumato.fitting.mechanisms.framework.approximate import APPROXIMATE
@@ -75,8 +76,11 @@ class FrameworkMechanism(Mechanism):
         """See `Mechanism`."""
         return FrameworkPlan.from_dict(content, schema, adjacency)
 
-    def release(self, curator: CuratorLike, plan: FrameworkPlan, progress: Callable[[str], None]) -> TableMixture:
+    def release(
+        self, curator: CuratorLike, plan: FrameworkPlan, progress: Callable[[str], None], device: str = CPU
+    ) -> TableMixture:
         """See `Mechanism`."""
+        del device  # the only one there is
         return release_3a(curator, plan, progress)
 
     def refit(

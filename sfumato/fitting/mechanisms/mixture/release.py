@@ -10,6 +10,7 @@ from typing import Any
 
 from sfumato.errors import BundleError, RequestError
 from sfumato.fitting.approx_equal import approx_equal
+from sfumato.fitting.devices import CPU
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.mixture.actions import model_of
 from sfumato.fitting.mechanisms.mixture.label_table import release_label_table
@@ -80,8 +81,11 @@ class MixtureMechanism(Mechanism):
         """See `Mechanism`."""
         return MixturePlan.from_dict(content, schema, adjacency)
 
-    def release(self, curator: CuratorLike, plan: MixturePlan, progress: Callable[[str], None]) -> GaussianMixture:
+    def release(
+        self, curator: CuratorLike, plan: MixturePlan, progress: Callable[[str], None], device: str = CPU
+    ) -> GaussianMixture:
         """See `Mechanism`."""
+        del device  # the only one there is
         return release_mixture(curator, plan, progress)
 
     def refit(

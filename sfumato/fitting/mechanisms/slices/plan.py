@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.fitting.generators.training import torch_or_error
+from sfumato.fitting.devices import torch_or_error
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan, geometry_of, split_shares, zoom_share
 from sfumato.fitting.tuning import TuningConstants
 from sfumato.trusted.adjacency import Adjacency

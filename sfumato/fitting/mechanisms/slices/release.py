@@ -11,6 +11,7 @@ from typing import Any
 
 from sfumato.errors import RequestError
 from sfumato.fitting.approx_equal import approx_equal
+from sfumato.fitting.devices import CPU
 from sfumato.fitting.mechanisms.counts.measure import measure_counts
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.rules_refused import refuse_rules
@@ -78,8 +79,11 @@ class SlicesMechanism(Mechanism):
         """See `Mechanism`."""
         return SlicesPlan.from_dict(content, schema, adjacency)
 
-    def release(self, curator: CuratorLike, plan: SlicesPlan, progress: Callable[[str], None]) -> TableMixture:
+    def release(
+        self, curator: CuratorLike, plan: SlicesPlan, progress: Callable[[str], None], device: str = CPU
+    ) -> TableMixture:
         """See `Mechanism`."""
+        del device  # the only one there is
         return release_slices(curator, plan, progress)
 
     def refit(

@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato.errors import BundleError, RequestError
 from sfumato.fitting.approx_equal import approx_equal
+from sfumato.fitting.devices import CPU
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.rules_refused import refuse_rules
 from sfumato.fitting.mechanisms.subspace.alignment import frame_of, measure_aligned, worth_aligning
@@ -150,8 +151,11 @@ class SubspaceMechanism(Mechanism):
         """See `Mechanism`."""
         return SubspacePlan.from_dict(content, schema, adjacency)
 
-    def release(self, curator: CuratorLike, plan: SubspacePlan, progress: Callable[[str], None]) -> SubspaceModel:
+    def release(
+        self, curator: CuratorLike, plan: SubspacePlan, progress: Callable[[str], None], device: str = CPU
+    ) -> SubspaceModel:
         """See `Mechanism`."""
+        del device  # the only one there is
         return release_subspace(curator, plan, progress)
 
     def refit(

@@ -1,17 +1,22 @@
 """The mixture of products of a plan, fitted to what was measured, and the labeller beside it. Post-processing."""
 
+import warnings
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from sfumato.errors import RequestError
+from sfumato.errors import ReleaseWarning, RequestError
+from sfumato.fitting.devices import CPU, check_device
 from sfumato.fitting.mechanisms.counts.assembly import assemble_mixture
 from sfumato.fitting.mechanisms.counts.one_way import OneWays
 from sfumato.fitting.mechanisms.counts.pairs import PairTables
 from sfumato.fitting.mechanisms.counts.plan import CountsPlan
 from sfumato.fitting.mechanisms.counts.plan import Tuning as Planning
-from sfumato.fitting.mechanisms.tables.approximation import WholeRecords, evidence
+from sfumato.fitting.mechanisms.tables.approximation import evidence
 from sfumato.fitting.mechanisms.tables.averaging import average_fits
+from sfumato.fitting.mechanisms.tables.product_mixture import WholeRecords
 from sfumato.fitting.mechanisms.tables.start import start_anywhere, start_in_boxes, target_in_boxes
 from sfumato.fitting.mechanisms.tables.tuning import Components
 from sfumato.fitting.models.table_mixture.labeller import Labeller
@@ -19,7 +24,7 @@ from sfumato.fitting.models.table_mixture.model import TableMixture
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.feature_maps import Softmax
 
-_MOST_COMPONENTS, _MOST_STEPS = 1_000, 10_000
+_MOST_COMPONENTS, _MOST_STEPS, _MOST_STARTS = 1_000, 10_000, 100
 
 
 @dataclass(frozen=True)
@@ -29,17 +34,31 @@ class Fit:
     components   the most that a class of the target gets; without a target each of a few fits gets fewer
     steps        of the fit of the mixture, as above
     prior        standard deviation of the labeller's coefficients around what the mixture says
+    device       where the steps are computed: "cuda" for wide tables, where there is one
+    start        the number of a public start; from another one a fit leads elsewhere, to what explains the answers as
+                 well
     """
 
     components: int = 80
     steps: int = 500
     prior: float = 0.5
+    device: str = CPU
+    start: int = 0
 
     def __post_init__(self) -> None:
         if not (1 <= self.components <= _MOST_COMPONENTS and 1 <= self.steps <= _MOST_STEPS):
             raise RequestError(f"a fit needs 1 to {_MOST_COMPONENTS} components and 1 to {_MOST_STEPS} steps")
         if not 0 < self.prior < np.inf:
             raise RequestError("the prior of a fit must be a number above 0")
+        if not 0 <= self.start <= _MOST_STARTS:
+            raise RequestError(f"a fit has starts 0 to {_MOST_STARTS}")
+        check_device(self.device)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As a model stores them."""
+        usual = {"device": CPU, "start": 0}
+        return {name: value for name, value in asdict(self).items() if name not in usual or value != usual[name]}
 
 
 def attach_labeller(
@@ -65,6 +84,8 @@ def fit_mixture(
 
     whole   what was measured of whole records beside the tables
     """
+    if whole is not None and fit.device != CPU:
+        raise RequestError("a fit to whole records runs on the processor; leave device out")
     fits, most, steps = _fits(plan, one_way, pairs, fit) if average else (1, fit.components, fit.steps)
     components, support = count_components(one_way, _noise(pairs, whole), most), plan.support
     steps = max(1, steps * Planning.many_classes // max(Planning.many_classes, one_way.classes.count))
@@ -76,11 +97,20 @@ def fit_mixture(
     weights, thetas = (start.weights, list[FloatArray]())
     if one_way.columns:
         seen = evidence(one_way, pairs, whole, paired_only=whole is None and support is None)
-        weights, thetas = average_fits(one_way, seen, start, steps, fits)
+        try:
+            weights, thetas = average_fits(one_way, seen, start, steps, fits, fit.device, fits * fit.start)
+        except RuntimeError as error:  # of torch, such as a lack of memory: what was measured is paid for, so go on
+            if fit.device == CPU:
+                raise
+            with suppress(ReleaseWarning):  # where warnings are errors
+                told = f"the GPU gave up ({type(error).__name__}); the model was fitted on the processor"
+                warnings.warn(told, ReleaseWarning, stacklevel=2)
+            fit = replace(fit, device=CPU)
+            weights, thetas = average_fits(one_way, seen, start, steps, fits, first=fits * fit.start)
     ties, target = {} if pairs is None else pairs.ties, None
     if plan.target is not None and support is not None:
         target = target_in_boxes(plan, support, one_way, start, weights)
-    return assemble_mixture(plan, one_way, weights, thetas, np.tile(start.owner, fits), asdict(fit), target, ties)
+    return assemble_mixture(plan, one_way, weights, thetas, np.tile(start.owner, fits), fit.settings, target, ties)
 
 
 def _fits(plan: CountsPlan, one_way: OneWays, pairs: PairTables | None, fit: Fit) -> tuple[int, int, int]:

@@ -8,6 +8,7 @@ Adapt: a labeller, what the target is given the rest, is fitted to gradients and
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sfumato.fitting.devices import CPU, GPU
 from sfumato.fitting.mechanisms.counts.measure import measure_counts
 from sfumato.fitting.mechanisms.mechanism import Measurements, Mechanism, register_mechanism
 from sfumato.fitting.mechanisms.tables.adaptation import adapt, adapt_again
@@ -64,6 +65,7 @@ class TablesMechanism(Mechanism):
     """See the top of this file."""
 
     name = "tables"
+    devices = (CPU, GPU)
     tuning = TABLES_TUNING
 
     def build_plan(
@@ -77,9 +79,11 @@ class TablesMechanism(Mechanism):
         """See `Mechanism`."""
         return TablesPlan.from_dict(content, schema, adjacency)
 
-    def release(self, curator: CuratorLike, plan: TablesPlan, progress: Callable[[str], None]) -> TableMixture:
+    def release(
+        self, curator: CuratorLike, plan: TablesPlan, progress: Callable[[str], None], device: str = CPU
+    ) -> TableMixture:
         """See `Mechanism`."""
-        return release_tables(curator, plan, progress)
+        return release_tables(curator, plan, progress, Fit(device=device))
 
     def refit(
         self, measurements: Measurements, plan: TablesPlan, settings: Mapping[str, Any], features: Batch | None = None

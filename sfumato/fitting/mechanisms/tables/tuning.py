@@ -3,13 +3,13 @@
 from sfumato.fitting.mechanisms.counts.tuning import COUNTS_TUNING
 from sfumato.fitting.mechanisms.tables import (
     adaptation,
-    approximation,
     belief,
     empty_cells,
     families,
     growing,
     mending,
     plan,
+    product_mixture,
     raking,
     sampling,
     screening,
@@ -37,7 +37,7 @@ class Components(TuningConstants, group="tables.components"):
 TABLES_TUNING = (
     *COUNTS_TUNING,
     plan.Tuning,
-    approximation.Tuning,
+    product_mixture.Tuning,
     empty_cells.Tuning,
     start.Tuning,
     raking.Tuning,
