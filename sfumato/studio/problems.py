@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
 from pydantic import ValidationError
 
 from sfumato.errors import SchemaError, SfumatoError
@@ -15,6 +14,7 @@ from sfumato.trusted.families import family_layout_of
 from sfumato.trusted.schema import FamilySchema, Schema
 from sfumato.trusted.schema.file import AnySchema, parse_schema, with_lists
 from sfumato.trusted.schema.messages import find_problems
+from sfumato.trusted.schema.yaml_text import load_yaml
 
 _KEY = re.compile(r"(bounds|atoms|otherwise|step|decimals|values|words|image): ")
 _WHOLE = re.compile(r"(target|unit|leave_out|text): ")
@@ -59,10 +59,7 @@ OPEN_WORDS = ("choose a type", "still open: fill it in from what you know of the
 
 def parse_content(text: str) -> dict[str, Any]:
     """The content of a draft; `SchemaError` where it is no YAML, or no mapping."""
-    try:
-        content = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        raise SchemaError(f"schema: is not YAML: {' '.join(str(error).split())}") from None
+    _, content = load_yaml(text, "schema")
     if not isinstance(content, dict):
         raise SchemaError("schema: is empty or not a mapping; begin with `sfumato: 1`, `name:` and `columns:`")
     return content
