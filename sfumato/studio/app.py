@@ -17,6 +17,7 @@ from sfumato.studio.studio import Studio
 
 _STATIC = {
     "studio.css": "text/css",
+    "print.css": "text/css",
     "studio.js": "text/javascript",
     "live.js": "text/javascript",
     "studio.svg": "image/svg+xml",
