@@ -14,6 +14,7 @@ from sfumato.errors import DataError, RequestError, SfumatoError
 from sfumato.trusted.redaction import public_name
 from sfumato.trusted.server_address import is_server
 from sfumato.trusted.sources.databases import Database, is_database
+from sfumato.trusted.sources.duckdb_files import ALONE
 from sfumato.trusted.sources.family_opening import ENDINGS
 from sfumato.trusted.sources.locations import is_address, refuse_credentials
 from sfumato.trusted.sources.sql import driver
@@ -86,7 +87,7 @@ def list_database(root: Path, inside: str) -> list[str]:
         connection: Any = (
             sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
             if is_sqlite
-            else driver("duckdb").connect(str(path), read_only=True)
+            else driver("duckdb").connect(str(path), read_only=True, config=ALONE)
         )
         with closing(connection):
             return [str(name) for (name,) in connection.execute(question).fetchall()][:_MOST_SHOWN]

@@ -1,7 +1,7 @@
 """What is wrong with a draft, by the real schema's own rules, at the field of the form that it is about."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,7 +72,7 @@ def check_draft(text: str, lists: Path) -> Findings:
     """
     try:
         content = parse_content(text)
-        _refuse_other_files(content, lists)
+        _refuse_other_files(content, [path.name for path in lists.iterdir()])
         resolved = with_lists(content, "schema", lists)
     except SfumatoError as error:
         return Findings(None, (Trouble("schema", str(error)),), str(error))
@@ -87,21 +87,21 @@ def check_draft(text: str, lists: Path) -> Findings:
     return Findings(schema)
 
 
-def _refuse_other_files(content: Any, lists: Path) -> None:
+def _refuse_other_files(content: Any, known: Container[str]) -> None:
     if isinstance(content, dict):
         for key in ("values", "table"):
             named = content.get(key)
             if isinstance(named, dict) and "file" in named:
                 name = str(named["file"])
-                if Path(name).name != name or not (lists / name).is_file():
+                if name not in known:
                     raise SchemaError(
                         f"{key}: the list {name!r} was not uploaded here; upload it, and name it without a folder"
                     )
         for value in content.values():
-            _refuse_other_files(value, lists)
+            _refuse_other_files(value, known)
     elif isinstance(content, list):
         for value in content:
-            _refuse_other_files(value, lists)
+            _refuse_other_files(value, known)
 
 
 def _troubles(content: dict[str, Any], words: str) -> Iterator[Trouble]:

@@ -59,6 +59,7 @@ def table(browser):
     draft = browser.get("t", table, "schema.yaml").text
     assert "parent: patients" in draft
     assert "key: patient_id" in draft
+    assert "5 places to fill in" in browser.get("t", table, "describe").text
     browser.describe(table, YAML)
     return table
 

@@ -174,7 +174,7 @@ def test_a_release_of_a_broken_table_tells_nothing_of_it(browser, jobs_here, nam
 
 def test_a_list_cannot_bring_rows_into_the_schema(browser):
     table = browser.choose()
-    for name in ("../../../stays.csv", str(browser.studio.folder / "stays.csv"), "stays.csv", "..", ""):
+    for name in ("../../../stays.csv", str(browser.studio.folder / "stays.csv"), "stays.csv", "..", "", "x" * 5000):
         text = YAML.replace("[surgery, maternity]", f"{{file: {name!r}, column: ward}}")
         version = browser.hidden(browser.get("t", table, "describe").text, "version")
         page = browser.post("t", table, "describe", "yaml", data={"yaml": text, "version": version}).text

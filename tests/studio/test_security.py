@@ -109,7 +109,7 @@ class TestRequests:
         answer = browser.client.get(browser.studio.path(""), headers={"sec-fetch-site": site})
         assert answer.status_code == 403
 
-    @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])
+    @pytest.mark.parametrize("method", ["HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])
     def test_other_methods_are_not_heard(self, browser, method):
         assert browser.client.request(method, browser.studio.path("")).status_code == 405
 

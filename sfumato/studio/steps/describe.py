@@ -109,8 +109,8 @@ def _first_open(findings: Findings) -> int | None:
 def _summary(findings: Findings) -> str:
     if findings.schema is not None:
         return "The description is complete and valid."
-    fields = {one.field for one in findings.troubles}
-    return f"{len(fields)} place{'s' * (len(fields) != 1)} to fill in or correct."
+    places = len({one.field for one in findings.troubles} - {"schema"}) + len(findings.general)
+    return f"{places} place{'s' * (places != 1)} to fill in or correct."
 
 
 def _replace(ask: Ask, table: Table) -> str:

@@ -11,15 +11,18 @@ _MOST_DIGITS = 400  # more than any number of 64 bits has
 _INTEGER = "tag:yaml.org,2002:int"
 
 
-def load_yaml(text: str, where: str) -> tuple[yaml.Node | None, Any]:
-    """The nodes of a YAML text, which know their lines, and its content; `where` names it in errors.
+def load_yaml(text: str, where: str, kind: type[yaml.SafeLoader] = yaml.SafeLoader) -> tuple[yaml.Node | None, Any]:
+    """The nodes of a YAML text, which know their lines, and its content.
+
+    where   names the text in errors
+    kind    reads its words
 
     Edge cases
         No YAML, a key that stands twice (YAML keeps the last without a word), an alias inside of what it names, aliases
         that stand for more than a million things, endless numbers: `SchemaError`.
     """
     try:
-        loader = yaml.SafeLoader(text)
+        loader = kind(text)
         root = loader.get_single_node()
         if root is None:
             return None, None
