@@ -52,10 +52,11 @@ def serve(
     with _listen(port) as listening:
         keys = Keys(_host(listening.getsockname()[1]))
         studio = Studio(folder, kept, _whole_address(ledger or str(default_path())), keys)
+        place = studio.open_ledger().place  # what is wrong with it is said before anybody opens the address
         running = sum(job.runs for job in list_jobs(kept))
         say(f"The studio of {folder} is open to this machine alone, at an address that works once:\n")
         say(f"  {keys.address}\n")
-        say(f"Drafts, jobs and results are kept in {kept}; the ledger is {studio.open_ledger().place}.")
+        say(f"Drafts, jobs and results are kept in {kept}; the ledger is {place}.")
         if running:
             say(f"Still running from before: {running} job{'s' * (running != 1)}.")
         say("Ctrl-C stops the studio. A release that is running goes on, and is found again.")

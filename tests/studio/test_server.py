@@ -42,6 +42,14 @@ def test_a_state_that_cannot_be_kept(tmp_path):
     assert run(tmp_path, "--state", tmp_path / "file" / "s").exit_code == 2
 
 
+def test_a_ledger_that_cannot_be(tmp_path):
+    found = run(tmp_path, "--no-browser", "--ledger", "postgresql://ada:pw7canary@127.0.0.1:1/x")
+    assert found.exit_code == 2
+    assert "holds a password" in found.output
+    assert "pw7canary" not in found.output
+    assert "enter?token" not in found.output
+
+
 def test_without_its_packages_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     found = run(tmp_path)
