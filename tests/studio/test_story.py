@@ -44,6 +44,7 @@ def page(request, server):
 
 def fits(page) -> bool:
     """Whether nothing is wider than the window."""
+    page.wait_for_load_state()  # without its style a page is wider
     return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
@@ -57,6 +58,7 @@ UNFIT_FOR_PAPER = """() => [...document.querySelectorAll("body *")].filter((one)
 
 def is_fit_for_paper(page) -> bool:
     """Whether, printed, the page has nothing to click or to fill in, and no dark ground."""
+    page.wait_for_load_state()  # the style of paper comes last
     page.emulate_media(media="print")
     unfit = page.evaluate(UNFIT_FOR_PAPER)
     page.emulate_media(media="screen")
