@@ -2,6 +2,7 @@ import contextlib
 import datetime as dt
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,15 @@ BROKEN = {
         "type: datetime, bounds: [0001-01-01T00:00:00+05:00,",
         "lies before the year 1",
     ),
+    "an alias inside of itself": ("target: income", "target: &a [*a]", "an alias stands inside of what it names"),
+    "aliases that multiply": (
+        "target: income",
+        "a: &a [x]\n"
+        + "".join(f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in pairwise("abcdefghij"))
+        + "target: income",
+        "stand for more than a million things",
+    ),
+    "an endless number": ("[17, 90]", "[17, 0x" + "f" * 5000 + "]", "more than 400 digits"),
     "a list as a key": ("target: income", "? [a, b]\n: 3", "is not YAML"),
     "draft left as it is": ("[17, 90]", "[FILL, FILL]", "bounds[0]: 'FILL' is not a number"),
     "draft of a list": ('["<=50K", ">50K"]', "[FILL]", "values[0]: FILL stands for what only you can know"),

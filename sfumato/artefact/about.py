@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from sfumato.errors import RequestError
+from sfumato.errors import RequestError, SchemaError
 from sfumato.trusted.schema.messages import did_you_mean
+from sfumato.trusted.schema.yaml_text import load_yaml
 
 
 def _refuse_template(words: str) -> str:
@@ -120,18 +121,12 @@ _DatesAsText.yaml_implicit_resolvers = {
 def _read(text: str, where: str) -> tuple[Any, dict[str, int]]:
     """The content, and the line of every key."""
     try:
-        loader = _DatesAsText(text)
-        root = loader.get_single_node()
-        content = None if root is None else loader.construct_document(root)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        raise RequestError(f"{where}: is not YAML: {' '.join(str(error).split())}") from None
+        root, content = load_yaml(text, where, _DatesAsText)
+    except SchemaError as error:
+        raise RequestError(str(error)) from None
     if not isinstance(root, yaml.MappingNode) or not isinstance(content, dict):
         raise RequestError(f"{where}: holds no keys; write `custodian: ...` and `purpose: ...`, one in each line")
-    lines: dict[str, int] = {}
-    for key, _ in root.value:
-        if str(key.value) in lines:
-            raise RequestError(f"{where}, line {key.start_mark.line + 1}: key {key.value!r} stands twice; keep one")
-        lines[str(key.value)] = key.start_mark.line + 1
+    lines = {str(key.value): key.start_mark.line + 1 for key, _ in root.value}
     return {str(key): value for key, value in content.items()}, lines
 
 

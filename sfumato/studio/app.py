@@ -17,6 +17,7 @@ from sfumato.studio.studio import Studio
 
 _STATIC = {
     "studio.css": "text/css",
+    "print.css": "text/css",
     "studio.js": "text/javascript",
     "live.js": "text/javascript",
     "studio.svg": "image/svg+xml",
@@ -100,7 +101,8 @@ def _static(ask: Ask) -> Response:
 
 def _not_found(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    return say_error(_ask(request), "There is no such page in this studio.", status)
+    words = "The form that was sent cannot be read." if status == 400 else "There is no such page in this studio."
+    return say_error(_ask(request), words, status)
 
 
 def _not_possible(request: Request, error: Exception) -> Response:

@@ -1,21 +1,18 @@
 """The forecast against epsilon: pictures with a mark that a slider moves, and words for each position of it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
-from sfumato.artefact.risk import Risk
-from sfumato.artefact.verdict import judge
 from sfumato.charts import svg
 from sfumato.charts.axes import Axes, Axis, plain_number
 from sfumato.planning.curve import Point, draw_curve
 from sfumato.planning.families import PlannedFamily
 from sfumato.planning.plan import Plan, plan
-from sfumato.planning.risk_words import summarise_risk
+from sfumato.studio.forecast_words import Words, words_at, words_of_family_at
 from sfumato.studio.tables import Terms
-from sfumato.trusted.privacy_filter import mu_of_units
 from sfumato.trusted.schema.file import AnySchema
 
 EPSILONS = tuple(float(f"{0.1 * 10 ** (k / 16):.2g}") for k in range(33))
@@ -45,25 +42,27 @@ class Curve:
 class Forecast:
     """What a page of the plan shows.
 
-    epsilons    the positions of the slider, and of the wanted epsilon among them
-    sentences   for each of them, what an attacker gains
-    headlines   for each of them, what the release would be good for
+    epsilons   the positions of the slider, the wanted epsilon among them
+    words      what is said at each of them
     """
 
     plan: Plan | PlannedFamily
     epsilons: tuple[float, ...]
     chosen: int
     curves: tuple[Curve, ...]
-    sentences: tuple[str, ...]
-    headlines: tuple[str, ...]
+    words: tuple[Words, ...]
+
+    @property
+    def now(self) -> Words:
+        """What is said at the wanted epsilon."""
+        return self.words[self.chosen]
 
     @property
     def positions(self) -> dict[str, Any]:
         """Plain content for the script that moves the marks."""
         return {
             "epsilons": self.epsilons,
-            "sentences": self.sentences,
-            "headlines": self.headlines,
+            "words": [one.to_dict() for one in self.words],
             "marks": [one.marks for one in self.curves],
         }
 
@@ -86,7 +85,6 @@ def make_forecast(schema: AnySchema, terms: Terms, fits: float | None) -> Foreca
         return _of_family(made, fits)
     points = draw_curve(made.request, EPSILONS)
     epsilons = tuple(one.epsilon for one in points)
-    unit, adjacency = made.request.schema.unit, made.request.adjacency
     values = {name: [_value(one, name) for one in points] for name in _FIGURES}
     curves = [
         _draw(points, name, [one for one in found if one is not None], made, fits)
@@ -98,8 +96,7 @@ def make_forecast(schema: AnySchema, terms: Terms, fits: float | None) -> Foreca
         epsilons,
         epsilons.index(made.epsilon),
         tuple(curves),
-        tuple(summarise_risk(made.request.at(one).risk, adjacency, unit) for one in epsilons),
-        tuple(judge(one.quality).headline for one in points),
+        tuple(words_at(one, made) for one in points),
     )
 
 
@@ -124,9 +121,7 @@ def _of_family(made: PlannedFamily, fits: float | None) -> Forecast:
     gains = [one.advantage for one in made.curve]
     title, words = _FIGURES["advantage"]
     curves.append(_chart(epsilons, chosen, title, words, gains, [], [], _percent, fits))
-    risks = [Risk(mu_of_units(replace(made.budget, epsilon=one).units)) for one in epsilons]
-    sentences = tuple(summarise_risk(risk, made.adjacency, made.schema.unit) for risk in risks)
-    return Forecast(made, epsilons, chosen, tuple(curves), sentences, tuple("" for _ in epsilons))
+    return Forecast(made, epsilons, chosen, tuple(curves), tuple(words_of_family_at(one, made) for one in made.curve))
 
 
 def _value(point: Point, name: str) -> float | None:

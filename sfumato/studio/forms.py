@@ -24,6 +24,7 @@ _KEYS = {
     "datetime": ("bounds",),
 }
 _BEHIND = ("target", "unit", "leave_out", "constraints", "public_features", "types", "text")
+_PLACE = re.compile(r"[0-9]{1,6}")
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})")
 
 
@@ -202,6 +203,14 @@ def columns_of(content: Content) -> list[Content]:
     return columns
 
 
+def has_form(content: Content) -> bool:
+    """Whether the fields of a form can hold a draft; one of strange shape is corrected as YAML."""
+    lists = [content.get("leave_out"), content.get("constraints")]
+    lists += [one.get(key) for one in columns_of(content) for key in ("atoms", "words")]
+    pairs = [one["words"] for one in columns_of(content) if isinstance(one.get("words"), list)]
+    return all(one is None or isinstance(one, list) for one in lists) and all(len(one) == 2 for one in pairs)
+
+
 def _move_columns(content: Content, form: Mapping[str, str], header: Sequence[str]) -> None:
     """What the buttons say: leave a column out, describe one that was left out, apply a preset."""
     columns, left = content["columns"], list(content.get("leave_out") or ())
@@ -213,7 +222,7 @@ def _move_columns(content: Content, form: Mapping[str, str], header: Sequence[st
         columns.append({"name": name, "type": FILL})
     if preset := form.get("preset"):
         place, _, key = preset.partition(":")
-        if place.isdigit() and int(place) < len(columns) and key in PRESETS:
+        if _PLACE.fullmatch(place) and int(place) < len(columns) and key in PRESETS:
             kept = {name: columns[int(place)][name] for name in ("name", "missing") if name in columns[int(place)]}
             columns[int(place)] = {"name": kept["name"], **PRESETS[key].make(), **kept}
     _set(content, "leave_out", left or None)

@@ -7,6 +7,7 @@ however it ends: a server that is started later can tell what still runs.
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -149,6 +150,4 @@ def forget_job(job: Job) -> None:
     """Remove all files of a job that has ended."""
     if job.runs:
         raise RequestError("the job still runs; wait until it has ended")
-    for path in job.folder.iterdir():
-        path.unlink()
-    job.folder.rmdir()
+    shutil.rmtree(job.folder)  # with what a job that was killed has left there

@@ -1,20 +1,20 @@
 """Where a table is: a path below the studio's folder, an address, or a table of a database. Choosing reads no row."""
 
-import datetime as dt
+import os
+import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sfumato.drafting.draft import Column, read_header
-from sfumato.drafting.family import files_of
 from sfumato.errors import DataError, RequestError, SfumatoError
 from sfumato.trusted.redaction import public_name
 from sfumato.trusted.server_address import is_server
 from sfumato.trusted.sources.databases import Database, is_database
+from sfumato.trusted.sources.duckdb_files import ALONE
 from sfumato.trusted.sources.family_opening import ENDINGS
 from sfumato.trusted.sources.locations import is_address, refuse_credentials
 from sfumato.trusted.sources.sql import driver
@@ -25,6 +25,9 @@ _SQLITE_TABLES = (
     "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by name"
 )
 _DATABASES = (".duckdb", ".ddb", *_SQLITE)
+_CLOUDS = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
+"""Kinds of address that lead away from this machine; `file:` would lead anywhere on it."""
+_SHEET = re.compile(r"(?P<path>.+\.xlsx)#(?P<sheet>[^#/\\]+)", re.IGNORECASE | re.DOTALL)
 _MOST_SHOWN = 500
 
 
@@ -84,7 +87,7 @@ def list_database(root: Path, inside: str) -> list[str]:
         connection: Any = (
             sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
             if is_sqlite
-            else driver("duckdb").connect(str(path), read_only=True)
+            else driver("duckdb").connect(str(path), read_only=True, config=ALONE)
         )
         with closing(connection):
             return [str(name) for (name,) in connection.execute(question).fetchall()][:_MOST_SHOWN]
@@ -96,14 +99,28 @@ def list_database(root: Path, inside: str) -> list[str]:
 
 
 def _entry(root: Path, path: Path) -> Entry | None:
-    if not path.resolve().is_relative_to(root):
-        return None  # a link that leads elsewhere
+    if not _is_below(root, path) or not _is_text(path.name):
+        return None  # a link that leads elsewhere, or a name that no page can hold
     where, name = str(path.relative_to(root)), path.name.lower()
     if path.is_dir():
-        return Entry(path.name, where, "folder")
+        return None if "=" in path.name else Entry(path.name, where, "folder")  # of partitions the names are values
     if name.endswith(_DATABASES):
         return Entry(path.name, where, "database")
     return Entry(path.name, where, "table") if name.endswith(_TABLES) else None
+
+
+def _is_below(root: Path, path: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(root)
+    except (OSError, RuntimeError):  # links that lead round in a circle
+        return False
+
+
+def _is_text(name: str) -> bool:
+    try:
+        return bool(name.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def find_below(root: Path, text: str) -> Path:
@@ -128,12 +145,20 @@ def find_location(root: Path, text: str, table: str, *, family: bool = False) ->
     text, table = text.strip(), table.strip()
     if not text:
         raise RequestError("nothing is named; choose a table, or type where it is")
-    if is_server(text) or is_address(text):
-        refuse_credentials(text) if not is_server(text) else None
+    if is_server(text):
+        address = text
+    elif is_address(text):
+        refuse_credentials(text)
+        if text.partition("://")[0].lower() not in _CLOUDS:
+            raise RequestError(
+                f"addresses of this kind are not read here; type a path, or one of {', '.join(_CLOUDS)} with ://"
+            )
         address = text
     else:
-        path, _, sheet = text.partition("#")
-        address = str(find_below(root, path)) + (f"#{sheet}" if sheet else "")
+        sheet = _SHEET.fullmatch(text)
+        path = find_below(root, sheet["path"] if sheet else text)
+        _refuse_links_out(root, path)
+        address = f"{path}#{sheet['sheet']}" if sheet else str(path)
     if family:
         return Location(address, family=True)
     if not is_database(address):
@@ -144,42 +169,18 @@ def find_location(root: Path, text: str, table: str, *, family: bool = False) ->
     return Location(address, table)
 
 
+def _refuse_links_out(root: Path, folder: Path) -> None:
+    """A folder is read with all that is below it: no link in it may lead out, and none to a folder is followed."""
+    for place, folders, files in os.walk(folder):
+        links = [path for name in (*folders, *files) if (path := Path(place, name)).is_symlink()]
+        if any(path.is_dir() or not _is_below(root, path) for path in links):
+            raise RequestError(
+                f"{folder} holds a link to a folder, or to a file that is not below {root}; put the files themselves "
+                "there, or start the studio where they are"
+            )
+
+
 def open_location(content: Mapping[str, Any]) -> Any:
     """A table in a form that the library takes."""
     where = Location(**content)
     return Database(where.address, table=where.table) if where.table else where.address
-
-
-def read_columns(location: Location) -> list[Column]:
-    """The names and declared types of its columns; of a family `table.column`. Headers alone are read.
-
-    Edge cases
-        A table that cannot be opened: `DataError`.
-    """
-    if location.family:
-        return [
-            column._replace(name=f"{name}.{column.name}")
-            for name, path in files_of(Path(location.address)).items()
-            for column in read_header(path)[1]
-        ]
-    return read_header(open_location(location.to_dict()))[1]
-
-
-def looks_like_record(columns: Sequence[Column]) -> bool:
-    """Whether most of a header that declares no types are numbers, dates or nothing: a file without a header line.
-
-    Such names are the first record, and a page must not show it.
-    """
-    untyped = [column.name for column in columns if column.kind == "nothing"]
-    return 2 * sum(map(_is_value, untyped)) > len(columns)
-
-
-def _is_value(name: str) -> bool:
-    text = name.strip().replace(",", ".")
-    for read in (float, dt.datetime.fromisoformat):
-        try:
-            read(text)
-        except ValueError:
-            continue
-        return True
-    return not text

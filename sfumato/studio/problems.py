@@ -1,12 +1,11 @@
 """What is wrong with a draft, by the real schema's own rules, at the field of the form that it is about."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
 from pydantic import ValidationError
 
 from sfumato.errors import SchemaError, SfumatoError
@@ -15,6 +14,7 @@ from sfumato.trusted.families import family_layout_of
 from sfumato.trusted.schema import FamilySchema, Schema
 from sfumato.trusted.schema.file import AnySchema, parse_schema, with_lists
 from sfumato.trusted.schema.messages import find_problems
+from sfumato.trusted.schema.yaml_text import load_yaml
 
 _KEY = re.compile(r"(bounds|atoms|otherwise|step|decimals|values|words|image): ")
 _WHOLE = re.compile(r"(target|unit|leave_out|text): ")
@@ -59,10 +59,7 @@ OPEN_WORDS = ("choose a type", "still open: fill it in from what you know of the
 
 def parse_content(text: str) -> dict[str, Any]:
     """The content of a draft; `SchemaError` where it is no YAML, or no mapping."""
-    try:
-        content = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        raise SchemaError(f"schema: is not YAML: {' '.join(str(error).split())}") from None
+    _, content = load_yaml(text, "schema")
     if not isinstance(content, dict):
         raise SchemaError("schema: is empty or not a mapping; begin with `sfumato: 1`, `name:` and `columns:`")
     return content
@@ -75,7 +72,7 @@ def check_draft(text: str, lists: Path) -> Findings:
     """
     try:
         content = parse_content(text)
-        _refuse_other_files(content, lists)
+        _refuse_other_files(content, [path.name for path in lists.iterdir()])
         resolved = with_lists(content, "schema", lists)
     except SfumatoError as error:
         return Findings(None, (Trouble("schema", str(error)),), str(error))
@@ -90,21 +87,21 @@ def check_draft(text: str, lists: Path) -> Findings:
     return Findings(schema)
 
 
-def _refuse_other_files(content: Any, lists: Path) -> None:
+def _refuse_other_files(content: Any, known: Container[str]) -> None:
     if isinstance(content, dict):
         for key in ("values", "table"):
             named = content.get(key)
             if isinstance(named, dict) and "file" in named:
                 name = str(named["file"])
-                if Path(name).name != name or not (lists / name).is_file():
+                if name not in known:
                     raise SchemaError(
                         f"{key}: the list {name!r} was not uploaded here; upload it, and name it without a folder"
                     )
         for value in content.values():
-            _refuse_other_files(value, lists)
+            _refuse_other_files(value, known)
     elif isinstance(content, list):
         for value in content:
-            _refuse_other_files(value, lists)
+            _refuse_other_files(value, known)
 
 
 def _troubles(content: dict[str, Any], words: str) -> Iterator[Trouble]:

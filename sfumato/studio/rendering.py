@@ -137,7 +137,7 @@ def render(
             **more,
         )
     )
-    return HTMLResponse(text, status)
+    return HTMLResponse(text.encode(errors="replace"), status)  # half of a character may stand in anybody's words
 
 
 def go(ask: Ask, *parts: str, mark: str = "") -> Response:

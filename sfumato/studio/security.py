@@ -111,9 +111,10 @@ def refuse(scope: Scope, keys: Keys) -> tuple[int, str] | None:
     if names.count(b"host") != 1 or headers["host"] != keys.host:
         return 421, f"This is not the name of the studio. Its pages are at {keys.origin}."
     entering = scope["path"] in OPEN
-    if scope["method"] not in ("GET", "HEAD", "POST"):
+    if scope["method"] not in ("GET", "POST"):
         return 405, "This method is not used here."
-    if headers.get("origin", keys.origin) != keys.origin or (scope["method"] == "POST" and "origin" not in headers):
+    origins = [value.decode("latin-1") for name, value in scope["headers"] if name.lower() == b"origin"]
+    if origins != [keys.origin] and (origins or scope["method"] == "POST"):
         return 403, "The request comes from a page that is not the studio's."
     if not entering and headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
         return 403, "The request comes from a page that is not the studio's."

@@ -1,7 +1,9 @@
 """The server: one socket on 127.0.0.1, one address to open, nothing in any log."""
 
+import logging
 import os
 import socket
+import warnings
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
@@ -48,17 +50,19 @@ def serve(
     folder = folder.resolve()
     kept = open_state(state.resolve() if state else folder / NAME)
     with _listen(port) as listening:
-        keys = Keys(f"{HOST}:{listening.getsockname()[1]}")
+        keys = Keys(_host(listening.getsockname()[1]))
         studio = Studio(folder, kept, _whole_address(ledger or str(default_path())), keys)
+        place = studio.open_ledger().place  # what is wrong with it is said before anybody opens the address
         running = sum(job.runs for job in list_jobs(kept))
         say(f"The studio of {folder} is open to this machine alone, at an address that works once:\n")
         say(f"  {keys.address}\n")
-        say(f"Drafts, jobs and results are kept in {kept}; the ledger is {studio.open_ledger().place}.")
+        say(f"Drafts, jobs and results are kept in {kept}; the ledger is {place}.")
         if running:
             say(f"Still running from before: {running} job{'s' * (running != 1)}.")
         say("Ctrl-C stops the studio. A release that is running goes on, and is found again.")
         if browser:
             _open_browser(kept, keys.address)
+        _be_quiet()
         config = uvicorn.Config(
             build_app(studio),
             log_config=None,
@@ -71,6 +75,17 @@ def serve(
         with suppress(KeyboardInterrupt):  # the usual end of a server
             uvicorn.Server(config).run(sockets=[listening])
     say("The studio is closed.")
+
+
+def _host(port: int) -> str:
+    """As browsers write it."""
+    return HOST if port == 80 else f"{HOST}:{port}"
+
+
+def _be_quiet() -> None:
+    """What libraries warn of or log may quote a table or a request: nobody hears it, here as in a job."""
+    warnings.simplefilter("ignore")
+    logging.disable()
 
 
 def _whole_address(ledger: str) -> str:

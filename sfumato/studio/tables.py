@@ -12,8 +12,9 @@ from sfumato.drafting.codebook import Entry
 from sfumato.drafting.draft import draft_schema
 from sfumato.drafting.family import draft_family
 from sfumato.errors import RequestError
-from sfumato.studio.locations import Location, open_location, read_columns
-from sfumato.studio.state import is_id, make_id, read_json, write_json, write_private
+from sfumato.studio.headers import names_and_types, read_columns
+from sfumato.studio.locations import Location, open_location
+from sfumato.studio.state import hold_lock, is_id, make_id, read_json, write_json, write_private
 
 _WHOLE = re.compile(r"[0-9]+|[0-9]{1,3}([ ,.'_\u00a0\u202f\u2019][0-9]{3})+")
 _LIST_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,79}\.(csv|txt)")
@@ -73,8 +74,18 @@ class Table:
         return Terms(**(read_json(self.folder / "terms.json") or {}))
 
     def write_draft(self, text: str) -> None:
-        """Replace the draft."""
+        """Replace the draft, whatever it was."""
         write_private(self.folder / "schema.yaml", text)
+
+    def replace_draft(self, text: str, version: str) -> None:
+        """Replace the draft if it still is the one of this version; else `RequestError`. One tab at a time."""
+        with hold_lock(self.folder / "draft.lock"):
+            if version != self.version:
+                raise RequestError(
+                    "the description was changed elsewhere since this page was opened, perhaps in another tab; open "
+                    "the page again, so that nothing is overwritten"
+                )
+            self.write_draft(text)
 
     def write_terms(self, terms: Terms) -> None:
         """Replace the terms."""
@@ -88,7 +99,14 @@ class Table:
         return name
 
     def draft_anew(self, book: Mapping[str, Entry]) -> tuple[str, ...]:
-        """A draft from the header and a code book; the columns that the book describes and the table lacks."""
+        """A draft from the header and a code book; the columns that the book describes and the table lacks.
+
+        Edge cases
+            A header that is not what it was when the table was chosen: `RequestError`. Nobody has said that it holds
+            names.
+        """
+        if names_and_types(read_columns(self.location)) != self.header:
+            raise RequestError("the columns of the table have changed since it was chosen; choose it again in step 1")
         if self.location.family:
             if book:
                 raise RequestError("a family is drafted from its headers alone; complete it as YAML")
@@ -104,12 +122,11 @@ def version_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def add_table(state: Path, location: Location) -> Table:
-    """Choose a table: its header is read, and a first draft of its schema is written.
+def add_table(state: Path, location: Location, header: tuple[tuple[str, str], ...]) -> Table:
+    """Choose a table with these columns: a first draft of its schema is written.
 
     One that was chosen before, and has the same columns, keeps its draft.
     """
-    header = tuple((column.name, column.kind) for column in read_columns(location))
     for known in list_tables(state):
         if (known.location, known.header) == (location, header):
             return known

@@ -36,7 +36,9 @@ GOOD = "custodian: A\npurpose: B\n"
         ("- custodian", r"about.yaml: holds no keys; write `custodian"),
         ("", r"about.yaml: holds no keys"),
         ("{", r"about.yaml: is not YAML"),
-        ("&a [*a]: 1", r"about.yaml: "),
+        ("&a [*a]: 1", r"about.yaml"),
+        (GOOD + "contact: &a {b: *a}", r"line 3: an alias stands inside of what it names"),
+        (GOOD + "contact: " + "[" * 3_000, r"about.yaml: is not YAML"),
         (GOOD + "contact: " + 6_000 * "x", r"line 3, contact: String should have at most 5000"),
     ],
 )

@@ -1,7 +1,10 @@
 """The description as a form, as YAML and from a code book: the real rules, at the right field."""
 
+import os
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import pairwise
 
 import pytest
 
@@ -36,6 +39,10 @@ constraints:
 types: {loan: int32}
 text: {separator: ";", decimal: ",", units: [EUR]}
 """
+
+HEAPS = "a: &a [x]\n" + "".join(
+    f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in pairwise("abcdefghij")
+)
 
 
 def form_of(content):
@@ -156,7 +163,11 @@ def test_another_tab_overwrites_nothing(browser):
         ("", "is empty or not a mapping"),
         ("[1]", "is empty or not a mapping"),
         ("a: !!python/object:os.system x", "is not YAML"),
-        ("&a [*a]", "is empty or not a mapping"),
+        ("&a [*a]", "line 1: an alias stands inside of what it names"),
+        ("x: &a {y: *a}", "line 1: an alias stands inside"),
+        ("a: 1\na: 2", "line 2: key &#39;a&#39; stands twice"),
+        ("x: 0x" + "f" * 5000, "more than 400 digits"),
+        (HEAPS, "stand for more than a million things"),
     ],
 )
 def test_what_is_no_schema_is_not_kept(browser, text, words):
@@ -170,7 +181,12 @@ def test_what_is_no_schema_is_not_kept(browser, text, words):
 
 
 @pytest.mark.parametrize(
-    "text", ["columns: 3", "sfumato: 9", "columns: [1, 2]", "tables: []", "columns: [{name: [a]}]"]
+    "text",
+    [
+        *("columns: 3", "sfumato: 9", "columns: [1, 2]", "tables: []", "columns: [{name: [a]}]"),
+        *("columns: []\nleave_out: 7", "columns: []\nconstraints: 5", "columns: [{name: a, words: true}]"),
+        *("columns: [{name: a, words: [1]}]", "columns: [{name: a, atoms: 5}]", 'columns: []\nname: "\\ud800"'),
+    ],
 )
 def test_a_strange_draft_is_shown_as_yaml(browser, text):
     table = browser.choose()
@@ -180,6 +196,21 @@ def test_a_strange_draft_is_shown_as_yaml(browser, text):
     assert "problem" in page.text
     for step in ("check", "plan", "release", "look"):
         assert browser.get("t", table, step).status_code in (200, 409)
+    version = browser.hidden(page.text, "version")
+    answer = browser.post("t", table, "describe", data={"version": version, "preset": "²:age", "name": "x"})
+    assert answer.status_code in (200, 409)
+
+
+def test_of_several_tabs_at_once_one_is_kept(browser):
+    table = browser.choose()
+    version = browser.hidden(browser.get("t", table, "describe").text, "version")
+
+    def save(tab: int) -> int:
+        fields = {"version": version, "yaml": YAML.replace("stays", f"stays{tab}")}
+        return browser.post("t", table, "describe", "yaml", data=fields, follow=False).status_code
+
+    with ThreadPoolExecutor(8) as tabs:
+        assert sorted(tabs.map(save, range(8))) == [303] + 7 * [400]
 
 
 def test_a_code_book_completes_the_draft(browser):
@@ -222,11 +253,24 @@ def test_a_list_is_uploaded_and_named(browser):
         ("x.duckdb", "", "several tables"),
         ("postgresql://ada:secret@host/db", "t", "holds a password"),
         ("s3://bucket/x?secret_key=1", "", "password or key"),
+        ("file://{outside}", "", "of this kind"),
+        ("local://{outside}", "", "of this kind"),
+        ("FILE://{outside}", "", "of this kind"),
+        ("https://127.0.0.1:1/x.csv", "", "of this kind"),
+        ("x#/../../elsewhere.csv", "", "is not below"),
+        ("x.xlsx#/../../elsewhere.csv", "", "is not below"),
+        ("linked", "", "holds a link"),
+        ("around", "", "holds a link"),
         ("jdbc:postgresql://host password=x", "", ""),
         ("a\0b", "", "no path"),
     ],
 )
-def test_a_location_that_is_none(browser, location, table, words):
+def test_a_location_that_is_none(browser, tmp_path, location, table, words):
+    for name in ("x#", "x.xlsx#", "linked", "around"):
+        (browser.studio.folder / name).mkdir()
+    (browser.studio.folder / "linked" / "a.csv").symlink_to(tmp_path / "elsewhere.csv")
+    (browser.studio.folder / "around" / "a").symlink_to(browser.studio.folder / "around")
+    location = location.format(outside=tmp_path / "elsewhere.csv")
     answer = browser.post("", data={"location": location, "table": table})
     assert answer.status_code == 400
     assert words in answer.text.lower()
@@ -278,7 +322,7 @@ def test_names_of_columns_are_text(browser):
     ]
     line = ",".join('"' + name.replace('"', '""') + '"' for name in hostile)
     (browser.studio.folder / "hostile.csv").write_text(line + "\n1,2,3,4,5,6\n")
-    table = browser.choose("hostile.csv")
+    table = browser.choose("hostile.csv", anyway="on")
     page = browser.get("t", table, "describe").text
     assert "<script>alert" not in page
     assert "<img" not in page
@@ -292,6 +336,22 @@ def test_links_out_of_the_folder_are_not_followed(browser, tmp_path):
     (browser.studio.folder / "link.csv").symlink_to(tmp_path / "elsewhere.csv")
     assert "link.csv" not in browser.get("").text
     assert browser.post("", data={"location": "link.csv"}).status_code == 400
+    family = browser.studio.folder / "family"
+    family.mkdir()
+    (family / "a.csv").write_text("a_id,x\n1,2\n")
+    (family / "b.csv").symlink_to(tmp_path / "elsewhere.csv")
+    answer = browser.post("", data={"location": "family", "family": "on"})
+    assert answer.status_code == 400
+    assert "secret_column" not in answer.text
+
+
+def test_strange_names_of_files_are_in_nobodys_way(browser):
+    (browser.studio.folder / "round.csv").symlink_to("round.csv")
+    (browser.studio.folder / os.fsdecode(b"b\xff.csv")).write_text("a\n1\n")
+    page = browser.get("")
+    assert page.status_code == 200
+    assert "stays.csv" in page.text
+    assert "round.csv" not in page.text
 
 
 def test_a_family_is_described_as_yaml_and_planned(browser, jobs_here):

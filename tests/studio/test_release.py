@@ -296,6 +296,18 @@ def test_a_killed_job_is_found_dead(browser, table):
     assert "counts as spent" in page
 
 
+def test_a_job_may_end_while_somebody_stops_it(browser, table, monkeypatch):
+    def gone(*_):
+        raise ProcessLookupError
+
+    answer = browser.ask("t", table, "check")
+    job = answer.url.path.rpartition("/")[2]
+    monkeypatch.setattr(os, "kill", gone)
+    assert browser.post("t", table, "jobs", job, "stop").status_code == 200
+    monkeypatch.undo()
+    browser.wait(answer)
+
+
 def test_a_stopped_job_says_so(browser, table):
     """A signal ends a job that is no release."""
     answer = browser.ask("t", table, "check")

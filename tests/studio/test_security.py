@@ -73,6 +73,32 @@ class TestRequests:
         answer = browser.client.request(method, browser.studio.path(""), headers={"origin": origin})
         assert answer.status_code == 403
 
+    def test_two_origins_are_none(self, browser):
+        client = browser.client
+        headers = [("host", HOST), ("origin", "http://evil.example"), ("origin", f"http://{HOST}")]
+        request = client.build_request("GET", browser.studio.path(""))
+        request.headers = type(request.headers)([*headers, ("cookie", request.headers["cookie"])])
+        assert client.send(request).status_code == 403
+
+    @pytest.mark.parametrize(
+        ("kind", "body"),
+        [
+            ("multipart/form-data", b"zx81canary"),
+            ("multipart/form-data; boundary=x", b"zx81canary"),
+            ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="location"\r\n\r\nq'),
+            ("multipart/form-data; boundary=x", b"--x\r\nContent-Disposition: form-data\r\n\r\nq\r\n--x--\r\n"),
+            ("application/json", b'{"location": "stays.csv"}'),
+            ("application/x-www-form-urlencoded", b"&".join(b"a%d=1" % field for field in range(50_001))),
+            ("application/x-www-form-urlencoded", b"location=%ED%A0%80%00"),
+        ],
+    )
+    def test_a_form_that_is_none(self, browser, kind, body, caplog, capfd):
+        with caplog.at_level(logging.INFO):
+            answer = browser.client.post(browser.studio.path(""), content=body, headers={"content-type": kind})
+        assert answer.status_code == 400
+        assert not list((browser.studio.state / "tables").iterdir())
+        assert "zx81canary" not in answer.text + caplog.text + "".join(capfd.readouterr())
+
     def test_a_post_without_an_origin_is_refused(self, browser):
         del browser.client.headers["origin"]
         assert browser.client.get(browser.studio.path("")).status_code == 200
@@ -83,7 +109,7 @@ class TestRequests:
         answer = browser.client.get(browser.studio.path(""), headers={"sec-fetch-site": site})
         assert answer.status_code == 403
 
-    @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])
+    @pytest.mark.parametrize("method", ["HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])
     def test_other_methods_are_not_heard(self, browser, method):
         assert browser.client.request(method, browser.studio.path("")).status_code == 405
 

@@ -1,7 +1,9 @@
 """How the studio is started: what is refused before anything listens, and what the address in the browser hides."""
 
+import logging
 import socket
 import stat
+import warnings
 import webbrowser
 from urllib.parse import unquote, urlparse
 
@@ -40,6 +42,14 @@ def test_a_state_that_cannot_be_kept(tmp_path):
     assert run(tmp_path, "--state", tmp_path / "file" / "s").exit_code == 2
 
 
+def test_a_ledger_that_cannot_be(tmp_path):
+    found = run(tmp_path, "--no-browser", "--ledger", "postgresql://ada:pw7canary@127.0.0.1:1/x")
+    assert found.exit_code == 2
+    assert "holds a password" in found.output
+    assert "pw7canary" not in found.output
+    assert "enter?token" not in found.output
+
+
 def test_without_its_packages_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     found = run(tmp_path)
@@ -50,6 +60,21 @@ def test_without_its_packages_it_says_what_to_install(tmp_path, monkeypatch):
 def test_it_listens_to_this_machine_alone():
     with server._listen(0) as listening:
         assert listening.getsockname()[0] == "127.0.0.1"
+
+
+def test_the_usual_port_is_not_named_by_browsers():
+    assert server._host(80) == "127.0.0.1"
+    assert server._host(8000) == "127.0.0.1:8000"
+
+
+def test_nobody_hears_what_libraries_say_of_a_table(monkeypatch, capfd):
+    monkeypatch.setattr(logging.root.manager, "disable", 0)
+    with warnings.catch_warnings():
+        server._be_quiet()
+        warnings.warn("zx81canary", UserWarning, stacklevel=1)
+        logging.getLogger("asyncio").critical("zx81canary")
+    logging.disable(logging.NOTSET)
+    assert "zx81canary" not in "".join(capfd.readouterr())
 
 
 def test_the_address_is_in_no_list_of_processes(tmp_path, monkeypatch):

@@ -44,7 +44,36 @@ def page(request, server):
 
 def fits(page) -> bool:
     """Whether nothing is wider than the window."""
+    page.wait_for_load_state()  # without its style a page is wider
     return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+UNFIT_FOR_PAPER = """() => [...document.querySelectorAll("body *")].filter((one) => {
+    if (!one.checkVisibility({ visibilityProperty: true })) return false;
+    if (one.matches("nav, input, select, textarea, button:not(.row, .chip), .button")) return true;
+    const [red, green, blue, opacity] = getComputedStyle(one).backgroundColor.match(/[\\d.]+/g).map(Number);
+    return opacity !== 0 && red + green + blue < 600;
+}).map((one) => one.outerHTML)"""
+
+
+def is_fit_for_paper(page) -> bool:
+    """Whether, printed, the page has nothing to click or to fill in, and no dark ground."""
+    page.wait_for_load_state()  # the style of paper comes last
+    page.emulate_media(media="print")
+    unfit = page.evaluate(UNFIT_FOR_PAPER)
+    page.emulate_media(media="screen")
+    return unfit == []
+
+
+def words_of(page) -> list[str]:
+    """All that the plan says at one epsilon."""
+    ids = ("#at", "#headline", "#sentence", "[data-words=gains]", "[data-words=good]", "[data-words=bad]")
+    return [page.text_content(one) for one in (*ids, "[data-words=warnings]")]
+
+
+def mark_of(page) -> float:
+    """Where the mark of the first curve stands."""
+    return float(page.locator(".mark circle").first.get_attribute("cx"))
 
 
 def tab_to(page, words: str) -> None:
@@ -65,6 +94,7 @@ def test_the_whole_story(page, server, folder, tmp_path):
     page.goto(server.address)
     page.wait_for_selector("text=Choose a table")
     assert fits(page)
+    assert is_fit_for_paper(page)
     page.get_by_role("button", name="stays.csv").click()
 
     page.wait_for_selector("#schema")  # describe: a click for the age, words for the rest, and the rules answer at once
@@ -92,7 +122,9 @@ def test_the_whole_story(page, server, folder, tmp_path):
     page.locator("#saved", has_text="saved").wait_for()
     page.locator("#summary.fine").wait_for()
     assert "target: ward" in page.input_value("#draft")
+    assert page.input_value("#draft") == page.text_content("#paper")
     assert fits(page)
+    assert is_fit_for_paper(page)
     page.locator("button[name=go]").click()
 
     page.locator("text=Reads the private table; for the custodian's eyes only").first.wait_for()
@@ -100,18 +132,24 @@ def test_the_whole_story(page, server, folder, tmp_path):
     page.locator("text=columns are taken as they are").wait_for()
     assert "zx81canary" in page.inner_text("main")
     assert fits(page)
+    assert is_fit_for_paper(page)
     page.get_by_role("link", name="Go on to plan").click()
 
     page.fill("[name=rows]", "1,200")
     page.get_by_role("button", name="Show the forecast").click()
     page.locator("#slide").wait_for()
-    was = page.inner_text("#sentence"), page.locator(".mark circle").first.get_attribute("cx")
+    was = words_of(page), mark_of(page)
     page.locator("#slide").focus()
     for _ in range(4):
         page.keyboard.press("ArrowRight")
     assert page.inner_text("#at") == page.input_value("#epsilon") == "1.8"
-    assert (page.inner_text("#sentence"), page.locator(".mark circle").first.get_attribute("cx")) != was
+    slid = words_of(page), mark_of(page)
+    assert not any(one == other for one, other in zip(slid[0][2:4], was[0][2:4], strict=True))
     assert fits(page)
+    assert is_fit_for_paper(page)
+    with page.expect_navigation():  # what the server says at this epsilon
+        page.get_by_role("button", name="Show the forecast").click()
+    assert (words_of(page), mark_of(page)) == slid
     page.fill("#epsilon", "1")
 
     tab_to(page, "Go on to release")  # from here to the release with the keyboard alone
@@ -120,6 +158,7 @@ def test_the_whole_story(page, server, folder, tmp_path):
     page.wait_for_load_state()
     assert "factor of at most e^1 = 2.718" in page.inner_text(".promise")
     assert page.locator("#confirm .grave").is_disabled()
+    assert is_fit_for_paper(page)  # before anything has the focus, which hiding would take
     tab_to(page, "purpose")
     page.keyboard.type("yearly report")
     tab_to(page, "dataset")
@@ -148,9 +187,11 @@ def test_the_whole_story(page, server, folder, tmp_path):
     page.get_by_role("button", name="Verify").click()
     page.locator("#verify .state.fine", has_text="keeps its claim").wait_for()
     assert fits(page)
+    assert is_fit_for_paper(page)
     page.get_by_role("link", name="All releases").click()
     page.locator("text=yearly report").first.wait_for()
     assert fits(page)
+    assert is_fit_for_paper(page)
     assert sum(entry.is_reservation for entry in Ledger(tmp_path / "ledger.sqlite").entries()) == 1
 
 

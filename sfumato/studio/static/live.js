@@ -8,6 +8,7 @@ if (form) {
   // What was typed as YAML and is not saved stays; saving it then says that the form has changed meanwhile.
   const draft = document.getElementById("draft");
   let typed = false;
+  const paper = document.getElementById("paper");
   draft.addEventListener("input", () => { typed = true; });
   const show = (told) => {
     for (const place of document.querySelectorAll("[id^='p-']")) {
@@ -25,7 +26,7 @@ if (form) {
     });
     form.elements.version.value = told.version;
     if (!typed) {
-      draft.value = told.yaml;
+      draft.value = paper.textContent = told.yaml;
       draft.form.elements.version.value = told.version;
     }
     summary.textContent = told.summary;

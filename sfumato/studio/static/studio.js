@@ -53,8 +53,12 @@ if (slide && positions) {
     document.getElementById("epsilon").value = epsilon;
     slide.setAttribute("aria-valuetext", `epsilon ${epsilon}`);
     put("at", epsilon);
-    put("sentence", told.sentences[at]);
-    put("headline", told.headlines[at]);
+    const { headline, sentence, lists } = told.words[at];
+    put("sentence", sentence);
+    put("headline", headline);
+    for (const list of document.querySelectorAll("[data-words]")) {
+      list.replaceChildren(...lists[list.dataset.words].map((line) => Object.assign(document.createElement("li"), { textContent: line })));
+    }
     document.querySelectorAll(".curve").forEach((curve, place) => {
       const [x, y, words] = told.marks[place][at];
       const line = curve.querySelector(".mark line"), dot = curve.querySelector(".mark circle");

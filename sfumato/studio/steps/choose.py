@@ -3,8 +3,9 @@
 from starlette.responses import Response
 
 from sfumato.errors import SfumatoError
+from sfumato.studio.headers import looks_like_record, names_and_types, read_columns
 from sfumato.studio.jobs import list_jobs
-from sfumato.studio.locations import find_location, list_database, list_entries, looks_like_record, read_columns
+from sfumato.studio.locations import find_location, list_database, list_entries
 from sfumato.studio.rendering import Ask, go, render
 from sfumato.studio.tables import add_table, list_tables
 
@@ -49,9 +50,10 @@ def choose(ask: Ask) -> Response:
     try:
         family = bool(ask.said("family"))
         location = find_location(ask.studio.folder, ask.said("location"), ask.said("table"), family=family)
-        if looks_like_record(read_columns(location)) and not ask.said("anyway"):
+        tables = read_columns(location)
+        if any(map(looks_like_record, tables.values())) and not ask.said("anyway"):
             return _page(ask, doubtful=True, status=409)
-        table = add_table(ask.studio.state, location)
+        table = add_table(ask.studio.state, location, names_and_types(tables))
     except SfumatoError as error:
         return _page(ask, str(error), status=400)
     return go(ask, "t", table.name, "describe")

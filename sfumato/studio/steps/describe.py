@@ -9,10 +9,10 @@ from starlette.responses import JSONResponse, Response
 
 from sfumato.drafting.codebook import read_codebook
 from sfumato.errors import RequestError, SchemaError, SfumatoError
-from sfumato.studio.forms import TYPES, columns_of, read_form, show_column, show_constraints, write_content
+from sfumato.studio.forms import TYPES, columns_of, has_form, read_form, show_column, show_constraints, write_content
 from sfumato.studio.presets import PRESETS
 from sfumato.studio.problems import OPEN_WORDS, Findings, check_draft, parse_content
-from sfumato.studio.rendering import Ask, go, render
+from sfumato.studio.rendering import Ask, go, need, render
 from sfumato.studio.tables import Table, version_of
 
 _MOST_COLUMNS = 200  # of a form; wider tables are described as YAML
@@ -56,7 +56,7 @@ def _form_of(draft: str, findings: Findings, table: Table) -> dict[str, Any] | N
         columns = columns_of(content)
     except SchemaError:
         return None
-    if "tables" in content or len(columns) > _MOST_COLUMNS:
+    if "tables" in content or len(columns) > _MOST_COLUMNS or not has_form(content):
         return None
     unit = content.get("unit") if isinstance(content.get("unit"), dict) else {}
     text = content.get("text") if isinstance(content.get("text"), dict) else {}
@@ -109,29 +109,26 @@ def _first_open(findings: Findings) -> int | None:
 def _summary(findings: Findings) -> str:
     if findings.schema is not None:
         return "The description is complete and valid."
-    fields = {one.field for one in findings.troubles}
-    return f"{len(fields)} place{'s' * (len(fields) != 1)} to fill in or correct."
+    places = len({one.field for one in findings.troubles} - {"schema"}) + len(findings.general)
+    return f"{places} place{'s' * (places != 1)} to fill in or correct."
 
 
-def _read(ask: Ask, table: Table) -> str:
-    """The draft that the form says; refused where another tab has changed it meanwhile."""
-    if ask.said("version") != table.version:
-        raise RequestError(
-            "the description was changed elsewhere since this page was opened, perhaps in another tab; open the page "
-            "again, so that nothing is overwritten"
-        )
-    names = [name for name, _ in table.header]
-    return write_content(read_form(ask.answers, parse_content(table.draft), names))
+def _replace(ask: Ask, table: Table) -> str:
+    """The draft that the form says, which is then kept."""
+    content = parse_content(table.draft)
+    need(has_form(content), "the description cannot be shown as a form; correct it as YAML")
+    text = write_content(read_form(ask.answers, content, [name for name, _ in table.header]))
+    table.replace_draft(text, ask.said("version"))
+    return text
 
 
 def save(ask: Ask) -> Response:
     """Keep what the form says, with what its buttons ask; go on where all is well and that was asked."""
     table = ask.table
     try:
-        text = _read(ask, table)
+        text = _replace(ask, table)
     except SfumatoError as error:
         return _page(ask, table, str(error), status=409)
-    table.write_draft(text)
     if ask.said("go") and check_draft(text, table.lists).schema is not None:
         return go(ask, "t", table.name, "check")
     place = ask.said("preset").partition(":")[0] or ask.said("place")
@@ -144,10 +141,9 @@ def check_live(ask: Ask) -> Response:
     """The same without leaving the page: what is wrong, field by field, and the draft as YAML."""
     table = ask.table
     try:
-        text = _read(ask, table)
+        text = _replace(ask, table)
     except SfumatoError as error:
         return JSONResponse({"stale": str(error)}, 409)
-    table.write_draft(text)
     findings = check_draft(text, table.lists)
     troubles: dict[str, list[str]] = {}
     for one in findings.troubles:
@@ -171,16 +167,14 @@ def save_yaml(ask: Ask) -> Response:
     table, uploaded = ask.table, ask.upload("file")
     text = ask.said("yaml").replace("\r\n", "\n")
     try:
-        if ask.said("version") != table.version:
-            raise RequestError("the description was changed elsewhere since this page was opened; open the page again")
         if uploaded:
             text = uploaded[1].decode("utf-8-sig")
         parse_content(text)
+        table.replace_draft(text, ask.said("version"))
     except UnicodeDecodeError:
         return _page(ask, table, f"{uploaded[0] if uploaded else ''} is no text in UTF-8; save it so", status=400)
     except SfumatoError as error:
         return _page(ask, table, str(error), text, status=400)
-    table.write_draft(text)
     return go(ask, "t", table.name, "describe", mark="yaml")
 
 

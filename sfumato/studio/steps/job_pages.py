@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import suppress
 
 from starlette.responses import JSONResponse, Response
 
@@ -51,7 +52,8 @@ def stop(ask: Ask) -> Response:
     """End a job that is no release: those have spent their budget, and are let finish."""
     job = ask.job
     if job.runs and job.kind != "release":
-        os.kill(job.pid, signal.SIGTERM) if job.pid else None
+        with suppress(ProcessLookupError):  # it may end in this moment
+            os.kill(job.pid, signal.SIGTERM) if job.pid else None
     return go(ask, "t", job.table, "jobs", job.name)
 
 

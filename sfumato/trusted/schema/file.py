@@ -13,6 +13,7 @@ from sfumato.errors import SchemaError
 from sfumato.trusted.schema.family import FamilySchema
 from sfumato.trusted.schema.messages import LineOf, Location
 from sfumato.trusted.schema.schema import Schema
+from sfumato.trusted.schema.yaml_text import load_yaml
 
 AnySchema = Schema | FamilySchema
 
@@ -48,13 +49,7 @@ def load_schema(path: Path) -> AnySchema:
 
 def parse_schema(text: str, where: str, folder: Path = Path()) -> AnySchema:
     """The schema of a YAML text; `where` names it in errors. Lists of values may stand in files, from `folder` on."""
-    try:
-        loader = yaml.SafeLoader(text)
-        root = loader.get_single_node()
-        _refuse_repeated_keys(root, where)
-        content = None if root is None else loader.construct_document(root)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        raise SchemaError(f"{where}: is not YAML: {' '.join(str(error).split())}") from None
+    root, content = load_yaml(text, where)
     return _of_content(with_lists(content, where, folder), where, partial(_line_of, root))
 
 
@@ -119,20 +114,6 @@ def _listed(text: str, column: str | None, place: str) -> list[str]:
 def write_schema(schema: AnySchema) -> str:
     """The YAML file that `parse_schema` reads back to an equal schema."""
     return yaml.safe_dump(schema.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
-
-
-def _refuse_repeated_keys(node: yaml.Node | None, where: str) -> None:
-    """YAML keeps the last of two equal keys without a word; in a file about privacy that is an error."""
-    if isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
-        for key, value in node.value:
-            if key.value in seen:
-                raise SchemaError(f"{where}, line {key.start_mark.line + 1}: key {key.value!r} stands twice; keep one")
-            seen.add(key.value)
-            _refuse_repeated_keys(value, where)
-    elif isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            _refuse_repeated_keys(item, where)
 
 
 def _line_of(root: yaml.Node | None, location: Location) -> int | None:

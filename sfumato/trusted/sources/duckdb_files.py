@@ -8,7 +8,7 @@ import pyarrow as pa
 from sfumato.trusted.sources.batches import ROWS_AT_ONCE
 from sfumato.trusted.sources.sql import driver, header, quote, select
 
-_ALONE = {
+ALONE = {
     "enable_external_access": False,  # types of other files would be guessed from their rows, and COPY writes files
     "python_enable_replacements": False,  # a variable of this process is no table
 }
@@ -18,7 +18,7 @@ class DuckDB:
     """See `Connection`. While the file is open here, DuckDB lets nobody write to it."""
 
     def __init__(self, address: str, rows: str, _ids: Collection[str] = ()) -> None:
-        self._connection = driver("duckdb").connect(address, read_only=True, config=_ALONE)
+        self._connection = driver("duckdb").connect(address, read_only=True, config=ALONE)
         self._rows = rows
 
     def begin(self) -> None:
