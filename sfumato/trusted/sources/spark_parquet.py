@@ -111,12 +111,9 @@ def _paths_of(frame: Any) -> list[str]:
         return []
     if not relation.partitionSchema().isEmpty():
         return []
-    count = relation.location().allFiles().length()
-    if count > MOST_FILES:
+    if relation.location().allFiles().length() > MOST_FILES:
         return []
     listed = [urlsplit(address) for address in frame.inputFiles()]
-    if len(listed) != count:  # a file that is read twice is listed once
-        return []
     paths = sorted(unquote(address.path) for address in listed)
     plain = all((one.scheme, one.netloc, one.query, one.fragment) == ("file", "", "", "") for one in listed)
     hidden = any(path.rpartition("/")[2].startswith(("_", ".")) for path in paths)  # some of these Spark reads
@@ -124,7 +121,10 @@ def _paths_of(frame: Any) -> list[str]:
 
 
 def _listed_state_of(frame: Any) -> State:
-    """Of each file its size and the millisecond when it was written, as Spark listed them, sorted."""
+    """Of each file its size and the millisecond when it was written, as Spark listed them, sorted.
+
+    A file that is read twice is here twice, and once among the paths.
+    """
     listed = frame._jdf.queryExecution().analyzed().relation().location().allFiles().mkString("\n")
     return sorted((int(size), int(written)) for size, written in _LISTED.findall(listed))
 
