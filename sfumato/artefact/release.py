@@ -136,9 +136,10 @@ class Release:
             >>> release.sample(1000, given={"age": (40, 60)}, seed=1).num_rows
             1000
         """
-        if rows is not None and check_whole(rows, "the number of rows") > _MOST_AT_ONCE:
+        count = self.size if rows is None else check_whole(rows, "the number of rows")
+        if count > _MOST_AT_ONCE:
             raise RequestError(
-                f"{rows:,} rows do not fit into memory; draw them in parts by sample_tables, or by `sfumato sample`"
+                f"{count:,} rows do not fit into memory; draw them in parts by sample_tables, or by `sfumato sample`"
             )
         tables = list(self.sample_tables(rows, given=given, seed=seed, probabilities=probabilities))
         return to_frame(pa.concat_tables(tables), self.header, self.schema, output)

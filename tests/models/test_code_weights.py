@@ -161,13 +161,15 @@ def test_a_release_keeps_them(tmp_path):
     assert opened.sample(50, seed=1).equals(made.sample(50, seed=1))
 
 
-def test_a_group_of_the_missing_value_and_others_ends_where_the_others_do():
+def test_groups_and_pieces_with_the_missing_value_end_where_the_others_do():
     """No fit makes one; a bundle may hold it."""
     column = Schema.from_dict(
         {"sfumato": 1, "name": "t", "columns": [{"name": "x", "type": "integer", "bounds": [3, 9], "missing": True}]}
     )["x"]
     codes = codes_of(column)
-    starts = np.arange(codes.size)
-    pieces = Pieces(starts, starts + 1, 0 * starts, 0.0 * starts, np.full((1, codes.size), 1 / codes.size))
-    told = TableMixture(np.ones(1), {"x": pieces}, 10.0).describe("x", codes)
-    assert (told["first"].to_pylist(), told["last"].to_pylist()) == ([3], [9])
+    for starts in (np.arange(codes.size), np.array([0])):
+        stops = np.append(starts[1:], codes.size)
+        theta = np.full((1, len(starts)), 1 / len(starts))
+        pieces = Pieces(starts, stops, 0 * starts, 0.0 * starts, theta)
+        told = TableMixture(np.ones(1), {"x": pieces}, 10.0).describe("x", codes)
+        assert (told["first"].to_pylist(), told["last"].to_pylist()) == ([3], [9])
