@@ -2,14 +2,17 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import sfumato
 from sfumato.archive.members import from_arrow_file
-from sfumato.errors import BundleError
+from sfumato.cli.app import app
+from sfumato.errors import BundleError, RequestError
 from tests.fuzzing.bundles import MEMORY
 from tests.mechanisms.every import every_case
 
@@ -78,3 +81,16 @@ def test_the_limit_of_memory_is_felt():
         "MemoryError"
         in subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
     )
+
+
+def test_a_claim_of_more_records_than_there_can_be_is_not_drawn(tmp_path):
+    case = every_case()["tables"]
+    release = case.release(case.table.slice(0, 100))
+    release = replace(release, fitted=replace(release.fitted, size=2.0**50))
+    release.save(tmp_path / "huge.sfumato")
+    with pytest.raises(RequestError, match="do not fit into memory"):
+        sfumato.open(tmp_path / "huge.sfumato").sample()
+    out = tmp_path / "rows.parquet"
+    done = CliRunner().invoke(app, ["sample", str(tmp_path / "huge.sfumato"), "--out", str(out)])
+    assert done.exit_code == 2
+    assert not out.exists()

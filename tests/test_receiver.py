@@ -64,7 +64,7 @@ def test_seeds_repeat_a_sample(release):
 
 
 def test_a_sample_does_not_depend_on_cores_or_on_how_it_is_asked(release, monkeypatch):
-    monkeypatch.setattr("sfumato.artefact.release._ROWS_AT_ONCE", 1_000)
+    monkeypatch.setattr("sfumato.artefact.sampling._ROWS_AT_ONCE", 1_000)
     whole = release.sample(4_500, seed=5, output="arrow")
     for threads in (1, 3):
         monkeypatch.setattr("sfumato.artefact.part_workers.cores", lambda threads=threads: threads)
@@ -75,7 +75,7 @@ def test_a_sample_does_not_depend_on_cores_or_on_how_it_is_asked(release, monkey
 
 
 def test_parts_that_nobody_asks_for_are_not_drawn(release, monkeypatch):
-    monkeypatch.setattr("sfumato.artefact.release._ROWS_AT_ONCE", 10)
+    monkeypatch.setattr("sfumato.artefact.sampling._ROWS_AT_ONCE", 10)
     parts = release.sample_tables(10_000_000, seed=5)
     assert next(parts).num_rows == 10
     parts.close()
@@ -92,7 +92,7 @@ def test_listed_texts_may_come_as_dictionaries(release):
 def test_predictions_do_not_depend_on_parts(release, monkeypatch):
     drawn = release.sample(1_000, seed=1)
     whole = release.predict_proba(drawn)
-    monkeypatch.setattr("sfumato.artefact.release._PREDICTED_AT_ONCE", 64)
+    monkeypatch.setattr("sfumato.artefact.prediction._PREDICTED_AT_ONCE", 64)
     assert np.array_equal(release.predict_proba(drawn), whole)
 
 

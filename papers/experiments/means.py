@@ -22,7 +22,7 @@ from rich.progress import track
 
 import sfumato
 from experiments.tasks import TASKS, Task
-from sfumato.artefact.release import Summary
+from sfumato.artefact.figures import Summary
 from sfumato.evaluation.records import read_all, values_of
 from sfumato.trusted.arrays import BoolArray, FloatArray
 from sfumato.trusted.encoding import CategoricalCodec, Encoder, NumericCodec

@@ -3,8 +3,9 @@
 import math
 from typing import Any, NamedTuple
 
+from sfumato.artefact.figures import Expectation
 from sfumato.artefact.quality import expected_quality
-from sfumato.artefact.release import Expectation, Release
+from sfumato.artefact.release import Release
 from sfumato.artefact.verdict import Quality
 from sfumato.charts.ordered import write
 from sfumato.errors import RequestError

@@ -1,23 +1,23 @@
 """What a receiver holds: a release, opened from its bundle, that answers without ever meeting the private data."""
 
-import datetime as dt
 import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.archive.whole_files import whole_file
-from sfumato.artefact.drawing import draw_records, with_keys
+from sfumato.artefact.asked_tables import records_of
+from sfumato.artefact.figures import Expectation, Summary, show_length, show_number, show_or_none
 from sfumato.artefact.frames import to_frame
-from sfumato.artefact.part_workers import map_parts
-from sfumato.artefact.requests import check_whole, refuse_misspelt
+from sfumato.artefact.prediction import classes_of, predict_batch, predict_table
+from sfumato.artefact.requests import check_whole
+from sfumato.artefact.sampling import sample_in_parts
 from sfumato.artefact.statement import PrivacyStatement
 from sfumato.errors import RequestError
 from sfumato.fitting.conditions import Condition, check_column, conditions_of
@@ -26,8 +26,7 @@ from sfumato.fitting.models.model import Model
 from sfumato.fitting.stored_plan import StoredPlan
 from sfumato.trusted.arrays import FloatArray
 from sfumato.trusted.constraints import layout_of
-from sfumato.trusted.encoding import Batch, CategoricalCodec, Codes, Encoder, Header, NumericCodec
-from sfumato.trusted.encoding.frames import kind_of, names_of, to_arrow
+from sfumato.trusted.encoding import Batch, Codes, Encoder, Header, NumericCodec
 from sfumato.trusted.encoding.header import FrameKind
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.schema import Schema
@@ -38,42 +37,9 @@ if TYPE_CHECKING:
     from sfumato.fitting.generators import Epoch
     from sfumato.fitting.generators.networks import CustomGenerator
 
-_ROWS_AT_ONCE, _PREDICTED_AT_ONCE = 1 << 18, 1 << 16
 _MOST_AT_ONCE = 1 << 32
 _NEXT_TO_NOTHING = 1e-9
 _SUMMARISED = (0.05, 0.25, 0.5, 0.75, 0.95)  # shares of the records
-
-
-class Expectation(NamedTuple):
-    """A mean, and the ends of its 95 % interval; moments in time for a column of dates."""
-
-    mean: float | dt.date | dt.datetime
-    low: float | dt.date | dt.datetime
-    high: float | dt.date | dt.datetime
-
-    def __repr__(self) -> str:
-        return f"Expectation(mean={_short(self.mean)}, low={_short(self.low)}, high={_short(self.high)})"
-
-
-class Summary(NamedTuple):
-    """One figure of a column: what it is, its value, and the ends of its 95 % interval, None where they are not known.
-
-    Of a column of dates the values are dates, and the standard deviation is a duration.
-    """
-
-    figure: str
-    value: Any
-    low: Any
-    high: Any
-
-    def __repr__(self) -> str:
-        ends = f"low={_short(self.low)}, high={_short(self.high)}"
-        return f"Summary(figure={self.figure!r}, value={_short(self.value)}, {ends})"
-
-
-def _short(value: Any) -> str:
-    """As many digits of a number as anybody reads."""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,12 +106,7 @@ class Release:
     @property
     def classes(self) -> list[Any]:
         """The values of the target, in the order of `predict_proba`; None stands for missing."""
-        codes = Encoder(self.schema).columns[self._target()]
-        if not isinstance(codes, CategoricalCodec):
-            raise RequestError(
-                f"the target {self.schema.target!r} is numeric and has no classes; use condition and marginal"
-            )
-        return [*(codes.words or codes.values), *([None] if codes.nullable else [])]
+        return classes_of(self.schema)
 
     def sample(
         self,
@@ -175,9 +136,10 @@ class Release:
             >>> release.sample(1000, given={"age": (40, 60)}, seed=1).num_rows
             1000
         """
-        if rows is not None and check_whole(rows, "the number of rows") > _MOST_AT_ONCE:
+        count = self.size if rows is None else check_whole(rows, "the number of rows")
+        if count > _MOST_AT_ONCE:
             raise RequestError(
-                f"{rows:,} rows do not fit into memory; draw them in parts by sample_tables, or by `sfumato sample`"
+                f"{count:,} rows do not fit into memory; draw them in parts by sample_tables, or by `sfumato sample`"
             )
         tables = list(self.sample_tables(rows, given=given, seed=seed, probabilities=probabilities))
         return to_frame(pa.concat_tables(tables), self.header, self.schema, output)
@@ -202,64 +164,11 @@ class Release:
             >>> sum(table.num_rows for table in release.sample_tables(500_000, seed=1))
             500000
         """
-        source = self if given is None else self.condition(given)
-        rows = self.size if rows is None else check_whole(rows, "the number of rows")
-        seed = None if seed is None else check_whole(seed, "the seed")
-        rng, limits, keys = np.random.default_rng(seed), source._limits(), layout_of(self.schema).keys
-        if probabilities:
-            self._target()
-
-        def draw(start: int, rng: np.random.Generator) -> pa.Table:
-            count = min(rows - start, _ROWS_AT_ONCE)
-            batch, table = draw_records(source.model, self.schema, count, rng, limits, dictionaries)
-            for name, values in source._predictions(batch).items() if probabilities else ():
-                table = table.append_column(name, pa.array(values))
-            return with_keys(table, keys, start, rng)
-
-        starts = range(0, max(rows, 1), _ROWS_AT_ONCE)
-        yield from map_parts(lambda part: draw(*part), ((start, rng.spawn(1)[0]) for start in starts))
-
-    def _predictions(self, batch: Batch) -> dict[str, FloatArray]:
-        """What the release knows of the target given the other columns of each record, as columns."""
-        target, predicted = self._target(), self.predict_encoded(batch)
-        if predicted.ndim == 1:
-            return {f"mean({target})": predicted}
-        names = ["missing" if value is None else str(value) for value in self.classes]
-        return {f"p({target}={name})": predicted[:, place] for place, name in enumerate(names)}
+        return sample_in_parts(self, rows, given, seed, probabilities=probabilities, dictionaries=dictionaries)
 
     def predict_encoded(self, batch: Batch) -> FloatArray:
         """What the release tells of the target of encoded records: class probabilities, or means of a number."""
-        target = self._target()
-        codes = Encoder(self.schema).columns[target]
-        predicted = self.model.predict(batch, target, codes)
-        return codes.in_units(predicted) if isinstance(codes, NumericCodec) else predicted
-
-    def _predict(self, table: Any) -> FloatArray:
-        """What the release tells of the target of records as they are stored."""
-        records = self._records(table, self.schema.features)
-        starts = range(0, max(records.num_rows, 1), _PREDICTED_AT_ONCE)
-        parts = (records.slice(start, _PREDICTED_AT_ONCE) for start in starts)
-        return np.concatenate(list(map_parts(self._predict_records, parts)))
-
-    def _predict_records(self, records: pa.RecordBatch) -> FloatArray:
-        if not isinstance(self.model, ConstrainedModel):
-            return self.predict_encoded(Encoder(self.schema).encode(records, records.schema.names))
-        target = self._target()
-        codes = Encoder(self.schema).columns[target]
-        predicted = self.model.predict_records(records, target, codes)
-        return codes.in_units(predicted) if isinstance(codes, NumericCodec) else predicted
-
-    def _limits(self) -> dict[str, tuple[float | None, float | None]]:
-        """The ends of the ranges that have been asked for, so that no step of a scale spills over them."""
-        limits: dict[str, tuple[float | None, float | None]] = {}
-        for condition in self.given:
-            low, high = limits.get(condition.column, (None, None))
-            lows, highs = (low, condition.low), (high, condition.high)
-            limits[condition.column] = (
-                max((end for end in lows if end is not None), default=None),
-                min((end for end in highs if end is not None), default=None),
-            )
-        return limits
+        return predict_batch(self, batch)
 
     def log_prob(self, table: Any) -> FloatArray:
         """The natural logarithm of each record's probability, per unit for columns of type number without a step.
@@ -274,7 +183,7 @@ class Release:
             (3,)
         """
         if isinstance(self.model, ConstrainedModel):
-            return self.model.log_density_of_records(self._records(table))
+            return self.model.log_density_of_records(records_of(self.schema, table))
         return self.model.log_density(self.encode(table), Encoder(self.schema).columns)
 
     def predict_proba(self, table: Any) -> FloatArray:
@@ -292,7 +201,7 @@ class Release:
             (3, 2)
         """
         _ = self.classes  # a numeric target has none
-        return self._predict(table)
+        return predict_table(self, table)
 
     def predict(self, table: Any) -> NDArray[Any]:
         """The likeliest class of the target given each record's other columns, or the mean of a numeric target.
@@ -301,7 +210,7 @@ class Release:
             >>> len(release.predict(release.sample(3, seed=1)))
             3
         """
-        predicted = self._predict(table)
+        predicted = predict_table(self, table)
         if predicted.ndim == 1:
             return predicted
         return np.array([self.classes[place] for place in predicted.argmax(axis=1)], dtype=object)
@@ -432,7 +341,7 @@ class Release:
         """
         codes, source = self._codes(column), self if given is None else self.condition(given)
         numbers = self.unconditioned.estimate_mean(column, codes, source.given, self.modelling)
-        return Expectation(*(_shown(codes, number) for number in numbers))
+        return Expectation(*(show_number(codes, number) for number in numbers))
 
     def summary(self, column: str, *, given: Mapping[str, Any] | None = None) -> list[Summary]:
         """The mean, the standard deviation and quantiles of a column over a condition, with their 95 % intervals.
@@ -451,10 +360,10 @@ class Release:
             column, _SUMMARISED, codes, source.given, self.modelling
         )
         return [
-            Summary("mean", *(_shown_or_none(codes, end) for end in mean)),
-            Summary("standard deviation", *(_shown_length(codes, end) for end in spread)),
+            Summary("mean", *(show_or_none(codes, end) for end in mean)),
+            Summary("standard deviation", *(show_length(codes, end) for end in spread)),
             *(
-                Summary(f"{share:.0%} quantile", *(_shown_or_none(codes, end) for end in ends))
+                Summary(f"{share:.0%} quantile", *(show_or_none(codes, end) for end in ends))
                 for share, ends in zip(_SUMMARISED, quantiles, strict=True)
             ),
         ]
@@ -475,18 +384,10 @@ class Release:
             >>> release.refit(components=4, steps=50).sample(3).num_rows
             3
         """
-        chosen = {"components": components, "steps": steps, "prior": prior}
-        settings = {key: value for key, value in chosen.items() if value is not None}
-        from sfumato.fitting.mechanisms.mechanism import find_mechanism, restore_plan
-        from sfumato.fitting.tuning import stored_constants
+        from sfumato.artefact.refitting import refit_release
 
-        name = self.statement.mechanism
-        plan, constants = restore_plan(self.plan, name, self.measured, self.statement.adjacency)
-        with stored_constants(constants):
-            model = find_mechanism(name).refit(self.modelling, plan, settings)
-        again = replace(self, fitted=model, fit_constants=None)
-        action = getattr(self.fitted, "action", None)
-        return again.estimate(action) if action else again
+        chosen = {"components": components, "steps": steps, "prior": prior}
+        return refit_release(self, {key: value for key, value in chosen.items() if value is not None})
 
     def retrain(
         self,
@@ -523,28 +424,9 @@ class Release:
             >>> release.retrain("mlp", epochs=5).sample(3).num_rows
             3
         """
-        from sfumato.fitting.mechanisms.mechanism import find_mechanism, restore_plan
-        from sfumato.fitting.retraining.retrain import retrain_model
-        from sfumato.fitting.retraining.tuning import RETRAINING_TUNING
-        from sfumato.fitting.tuning import current_constants, plain_constants, stored_constants
+        from sfumato.artefact.refitting import retrain_release
 
-        name = self.statement.mechanism
-        plan, constants = restore_plan(self.plan, name, self.measured, self.statement.adjacency)
-        settings = {"generator": generator} if isinstance(generator, str) else {}
-        constants = {**constants, **current_constants(RETRAINING_TUNING)}
-        with stored_constants(constants):
-            model = retrain_model(
-                find_mechanism(name),
-                plan,
-                self.measured,
-                self.modelling,
-                {**settings, "epochs": epochs, "seed": seed, "divergence": divergence},
-                None if isinstance(generator, str) else generator,
-                progress,
-                None if checkpoint is None else Path(checkpoint),
-                device,
-            )
-        return replace(self, fitted=model, fit_constants=plain_constants(constants))
+        return retrain_release(self, generator, epochs, seed, divergence, progress, checkpoint, device)
 
     def translate(
         self,
@@ -598,58 +480,11 @@ class Release:
 
         write_bundle(self, file)
 
-    def _target(self) -> str:
-        if self.schema.target is None:
-            raise RequestError("the schema names no target, so there is nothing to predict; use condition and marginal")
-        return self.schema.target
-
     def encode(self, table: Any, needed: Sequence[str] | None = None) -> Batch:
         """The codes of a table's records, in the columns that the schema has.
 
         Raises `RequestError` where the name of a column is nearly that of one that is needed (by default all of the
         schema) and that the table does not have.
         """
-        records = self._records(table, needed)
+        records = records_of(self.schema, table, needed)
         return Encoder(self.schema).encode(records, records.schema.names)
-
-    def _records(self, table: Any, needed: Sequence[str] | None = None) -> pa.RecordBatch:
-        """A table's records, in the columns that the schema has.
-
-        One that is misspelt among those that are needed, by default all, is an error.
-        """
-        if kind_of(table) is None:
-            raise RequestError(
-                f"a {type(table).__name__} is not a table; give an Arrow table, a pandas or a polars frame"
-            )
-        there = names_of(table)
-        known = (*self.schema.read, *self.schema.leave_out)
-        refuse_misspelt(there, known, self.schema.by_name if needed is None else needed)
-        names = [name for name in there if name in self.schema.by_name]
-        if not names or len(set(names)) < len(names):
-            raise RequestError("the table has no column of the schema, or has one twice; check its header")
-        arrow = to_arrow(table, names).combine_chunks()
-        batches = arrow.to_batches()
-        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=arrow.schema)
-
-
-def _shown(codes: Codes, number: float) -> float | dt.date | dt.datetime:
-    """A number as the column shows it: dates as dates, counts of steps as what they add up to."""
-    if not isinstance(codes, NumericCodec):
-        return number
-    if codes.dated:
-        moment: dt.date | dt.datetime = codes.write(np.array([number]), np.array([False]))[0].as_py()
-        return moment
-    return float(codes.in_units(np.array([number]))[0])
-
-
-def _shown_or_none(codes: Codes, number: float) -> Any:
-    return None if math.isnan(number) else _shown(codes, number)
-
-
-def _shown_length(codes: NumericCodec, number: float) -> Any:
-    """A distance between two values of the column."""
-    if math.isnan(number):
-        return None
-    if codes.dated:
-        return dt.timedelta(days=number) if codes.by_day else dt.timedelta(seconds=number)
-    return float(codes.in_units(np.array([number]))[0])

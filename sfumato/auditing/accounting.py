@@ -11,24 +11,28 @@ from sfumato.artefact.bundle import open_release
 from sfumato.artefact.check import Outcome
 from sfumato.artefact.verify import verify
 from sfumato.auditing.candidates import Rows
-from sfumato.auditing.door import adopt
-from sfumato.auditing.findings import Finding
-from sfumato.auditing.neighbours import spent, worst_pairs
+from sfumato.auditing.door import adopt, pairs_to_try
+from sfumato.auditing.findings import Finding, NotRun
+from sfumato.auditing.neighbours import spent_alone
 from sfumato.auditing.setting import Setting
 from sfumato.errors import BudgetExceededError
 from sfumato.trusted.ledger import Ledger
 from sfumato.trusted.privacy_filter import UNITS_PER_MU_SQUARED
 
 _ENOUGH = 3.0  # times the claim: an attacker need not go on
+_LEAST = 0.02  # of the claim: with less, that takes tens of thousands of answers
 OVERDRAW, LEDGER, RECOUNT = "questions beyond the budget", "releases beyond the limit", "recount of a bundle"
 
 
-def attack_filter(setting: Setting[Rows], count: int, rng: np.random.Generator) -> list[Finding]:
+def attack_filter(setting: Setting[Rows], count: int, rng: np.random.Generator) -> list[Finding] | NotRun:
     """Ask the question that tells most of one record again and again; the curator must refuse in time."""
-    base, questions = setting.crowd, setting.questions(setting.reference)
-    question = max((one for one in questions if one.schema is questions[-1].schema), key=lambda one: one.item.mu)
-    pair = setting.repeat(worst_pairs(setting, [question], setting.candidates(count, rng))[0])
-    each = spent(setting, [question], base, pair)
+    base = setting.crowd
+    questions, (_, *pairs) = pairs_to_try(setting, count, rng)
+    told = spent_alone(setting, questions, base, pairs)
+    place = int(np.argmax(told))  # not of the largest mu: where all cells are merged, a count may tell nothing
+    question, pair, each = questions[place], pairs[place], told[place]
+    if each < _LEAST * setting.claim:
+        return NotRun(OVERDRAW, "no question tells the invented records apart, however often it is asked")
     answered = 0
     with setting.curator(setting.insert(base, [pair.here])) as curator:
         adopt(curator, question.schema)

@@ -91,10 +91,10 @@ def independent(inner: FloatArray) -> IntArray:
 def _guess(
     setting: Setting[Rows], base: Rows, on: Sequence[Rows], off: Sequence[Rows | None], coins: IntArray
 ) -> tuple[IntArray, int]:
-    """The coins, by least squares, and how many of them the answers tell apart.
+    """The coins, by least squares, and how many of them would be guessed right if there were no noise.
 
     The attacker knows the table, the canaries and every answer. What is asked follows from answers, so that another
-    release than that of `attack_canaries` may look at less.
+    release than that of `attack_canaries` may look at less; what it does not tell apart is guessed at random.
     """
     table = _insert(setting, base, on, off, coins)
     none = _insert(setting, base, on, off, np.zeros_like(coins))
@@ -106,8 +106,8 @@ def _guess(
             known = source.sum(item.statistic)
         inner += moves @ moves.T
         seen += moves @ ((item.values - known) * weights_of(item.statistic) / item.sigma)
-    found = np.linalg.lstsq(inner, seen, rcond=1e-9)[0]
-    return np.asarray(found > 0.5, dtype=np.int64), len(independent(inner))
+    found, best = np.linalg.lstsq(inner, np.column_stack((seen, inner @ coins)), rcond=1e-9)[0].T > 0.5
+    return found.astype(np.int64), int((best == coins).sum())
 
 
 def _insert(

@@ -31,7 +31,7 @@ class Answers:
     """Many answers of the curator on two tables that differ by a group.
 
     quiet, loud   of each draw and question, the answer along the difference of the tables (draws x questions), without
-                  and with the group
+                  and with the group; then a number in which they do not differ
     group         how many records, or persons, the tables differ by
     claim         the mu of all these questions, for one of the group
     """
@@ -112,14 +112,21 @@ def _difference(setting: Setting[Rows], question: Question, tables: Sequence[Row
 def _scores(
     setting: Setting[Rows], table: Rows, questions: Sequence[Question], differences: Sequence[FloatArray], draws: int
 ) -> FloatArray:
-    """Of each draw and question, the answer along the known difference (draws x questions)."""
-    scores = np.zeros((draws, len(questions)))
+    """Of each draw and question, the answer along the known difference (draws x questions); then one that is still.
+
+    That is a number which does not move, noise alone: where other answers have the same noise, it tells theirs. Zero
+    where every number moves.
+    """
+    scores = np.zeros((draws, len(questions) + 1))
     with setting.curator(table) as curator:
         adopt(curator, questions[-1].schema)
         for place, (question, apart) in enumerate(zip(questions, differences, strict=True)):
             moved = max(1, np.count_nonzero(apart))
-            largest = np.argsort(-np.abs(apart), kind="stable")[: min(moved, _MOST_PLACES)]
-            said = echo(question.item.statistic, tuple(largest.tolist()), draws)
-            measurement = curator.measure(said, question.item.mu)
-            scores[:, place] = answers(measurement) @ apart[largest]
+            order = np.argsort(-np.abs(apart), kind="stable")
+            largest, still = order[: min(moved, _MOST_PLACES)], order[moved:][:1]
+            said = echo(question.item.statistic, (*largest.tolist(), *still.tolist()), draws)
+            found = answers(curator.measure(said, question.item.mu))
+            scores[:, place] = found[:, : len(largest)] @ apart[largest]
+            if len(still):
+                scores[:, -1] = found[:, -1]
     return scores

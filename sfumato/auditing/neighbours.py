@@ -88,17 +88,19 @@ def worst_pairs(
 def attack_neighbours(setting: Setting[Rows], count: int, releases: int, rng: np.random.Generator) -> list[Finding]:
     """The largest mu between neighbours that a search finds, of whole releases and of the worst single question.
 
-    One or two `releases` are made, each of another table: what is asked may depend on it.
+    One or two `releases` are made, each of another table: what is asked may depend on it. For persons there is also
+    what all questions cost, which shows a wrong price where a release asks what tells these tables' records nothing.
     """
     tables, candidates = (setting.invent(rng), setting.crowd), setting.candidates(count, rng)
-    whole, single = [], []
+    whole, single, costs = [], [], []
     for base in tables[:releases]:
         questions = setting.questions(setting.release(base))
-        found = [setting.repeat(pair, beyond=True) for pair in worst_pairs(setting, questions, candidates)]
+        costs.append(setting.records * math.hypot(*(one.item.mu for one in questions)))
+        pairs = [setting.repeat(pair, beyond=True) for pair in worst_pairs(setting, questions, candidates)]
         corners = [setting.repeat(pair, beyond=True) for pair in candidates.corner_pairs(setting.adjacency)]
-        tried = [found[0], *corners]
+        tried = [pairs[0], *corners]
         whole += [spent(setting, questions, other, pair) for other in tables for pair in tried]
-        bounds = spent_alone(setting, questions, base, found[1:])
+        bounds = spent_alone(setting, questions, base, pairs[1:])
         single += [
             (bound, setting.records * one.item.mu, one.item.statistic.title)
             for bound, one in zip(bounds, questions, strict=True)
@@ -107,4 +109,8 @@ def attack_neighbours(setting: Setting[Rows], count: int, releases: int, rng: np
     detail = f"the worst {who} of {len(candidates.rows)} candidates, in {len(whole)} pairs of tables; computed"
     name = f"worst-case {who}s, one question"
     alone = worst([Finding(name, claim, bound, 1.0, f"{title}; computed") for bound, claim, title in single])
-    return [Finding(f"worst-case {who}s, whole release", setting.claim, max(whole), 1.0, detail), alone]
+    found = [Finding(f"worst-case {who}s, whole release", setting.claim, max(whole), 1.0, detail), alone]
+    if not setting.by_person:
+        return found
+    detail = "what the questions cost for all records of a person that count; computed"
+    return [*found, Finding("price for one person, all questions", setting.claim, max(costs), 1.0, detail)]

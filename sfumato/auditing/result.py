@@ -87,6 +87,11 @@ class AuditResult:
         return tuple(one for one in self.trials if one.caught)
 
     @property
+    def tried(self) -> tuple[Trial, ...]:
+        """The faults that an attack was run against: one that cannot show anything here is no test of it."""
+        return tuple(one for one in self.trials if isinstance(one.found, Finding))
+
+    @property
     def passes(self) -> bool:
         """Whether every bound is below its claim, and every fault that was injected is seen."""
         return not self.broken and not self.missed
@@ -107,10 +112,10 @@ class AuditResult:
             )
         if self.missed:
             return (
-                f"FAILS: {len(self.missed)} of {len(self.trials)} injected faults went unseen, so that this audit "
+                f"FAILS: {len(self.missed)} of {len(self.tried)} injected faults went unseen, so that this audit "
                 "shows nothing about them."
             )
-        tried = len(self.caught)
+        tried = len(self.tried)
         return (
             f"PASSES: none of {len(self.made)} lower bounds exceeds the claim for {whose}, and the attacks caught "
             f"{tried} of {tried} injected faults."

@@ -13,6 +13,8 @@ from sfumato.errors import RequestError
 if TYPE_CHECKING:
     from sfumato.artefact.families.release import FamilyRelease
 
+_MOST_CLAIMED = 1 << 36  # records of a sample that nobody asked to be so large
+
 
 @report_errors
 def sample(
@@ -68,7 +70,7 @@ def sample(
         raise RequestError("--csv is for families of tables; name the table .csv")
     released = released.estimate(estimate) if estimate else released
     wanted = conditions.parse_given(*given) if given else None
-    total = released.size if rows is None else rows
+    total = _checked(released.size) if rows is None else rows
     with bar() as progress:
         task = progress.add_task("drawing rows", total=total)
         tables = released.sample_tables(
@@ -76,6 +78,15 @@ def sample(
         )
         table_files.write(tables, released, out, lambda done: progress.advance(task, done))
     say(f"{out} holds {total:,} synthetic rows.")
+
+
+def _checked(size: int) -> int:
+    """The number of records that a bundle claims; nobody drew it up who claims so many."""
+    if size > _MOST_CLAIMED:
+        raise RequestError(
+            f"the bundle claims to be of {size:,} records; check where it is from, or say how many by -n"
+        )
+    return size
 
 
 def _sample_family(
@@ -86,7 +97,7 @@ def _sample_family(
     from sfumato.table_files.family import write_family
 
     wanted = by_table(parse_given(*given)) if given else None
-    total = released.size if rows is None else rows
+    total = _checked(released.size) if rows is None else rows
     with bar() as progress:
         task = progress.add_task("drawing persons", total=total)
         parts = released.sample_tables(total, given=wanted, seed=seed)

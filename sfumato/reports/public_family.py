@@ -10,9 +10,9 @@ from sfumato.artefact.about import About
 from sfumato.artefact.families.answers import TableAnswers
 from sfumato.artefact.families.quality import smallest_family_group
 from sfumato.artefact.families.release import FamilyRelease
+from sfumato.artefact.figures import Expectation
 from sfumato.artefact.making import making_of
 from sfumato.artefact.promise import plain_promise, risk_lines
-from sfumato.artefact.release import Expectation
 from sfumato.charts import svg
 from sfumato.charts.columns import column_chart
 from sfumato.charts.listed import listed_chart

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 import sfumato
 from sfumato import demo
+from sfumato.auditing import accounting, canaries, faults
 from sfumato.auditing import audit as audit_module
-from sfumato.auditing import canaries, faults
+from sfumato.auditing.accounting import attack_filter
 from sfumato.auditing.audit import ATTACKS, FAMILY_FAULTS, Effort, audit
 from sfumato.auditing.canaries import attack_canaries
 from sfumato.auditing.door import attack_noise
@@ -59,6 +60,33 @@ def test_the_library_passes_and_the_faults_are_caught(result):
     assert sharp["worst-case records, whole release"] > 0.95
     assert sharp["worst-case persons, whole release"] > 0.95
     assert sharp["noise of the curator, all questions"] > 0.85
+
+
+A, B = "{name: a, type: integer, bounds: [0, 10]}", "{name: b, type: category, values: [x, y, z]}"
+FEW = {
+    "one column": (A, "add-remove"),
+    "one boolean": ("{name: a, type: boolean}", "replace"),
+    "two columns": (f"{A}, {B}", "replace"),
+}
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 3.0])
+@pytest.mark.parametrize(("columns", "adjacency"), FEW.values(), ids=FEW)
+def test_faults_show_on_schemas_of_few_columns(columns, adjacency, epsilon, monkeypatch):
+    """Few numbers move between neighbours, and where noise is large a release merges the cells of small tables."""
+    monkeypatch.setattr(audit_module, "QUICK", Effort(20, 1, 8_000, 0, 0.0, 0))
+    schema = sfumato.Schema.from_yaml(f"{{sfumato: 1, name: few, columns: [{columns}]}}")
+    wanted = ["the same noise in every answer", "a person priced as one record", *IN_CI]
+    result = sfumato.audit(schema, epsilon=epsilon, adjacency=adjacency, quick=True, seed=1, faults=wanted)
+    assert result.passes, (result.verdict, result.missed)
+    assert len(result.tried) == len(wanted)
+
+
+def test_a_question_that_tells_nothing_is_not_asked_without_end(monkeypatch):
+    monkeypatch.setattr(accounting, "spent_alone", lambda _, questions, *__: [0.0] * len(questions))
+    setting = Setting(TINY, 1.0, 1e-6, Adjacency.ADD_REMOVE, "tables")
+    with FAULTS["filter that forgets what was spent"].inject():
+        assert isinstance(attack_filter(setting, 10, np.random.default_rng(0)), NotRun)
 
 
 def test_what_is_chosen_is_attacked(monkeypatch):
@@ -131,6 +159,7 @@ ANY = FAULTS["no noise"]
         (made_up([finding(0.1, failure="a check")]), False, "exceed"),
         (made_up([finding(0.5)], [Trial(ANY, finding(0.4))]), False, "unseen"),
         (made_up([finding(0.5)], [Trial(ANY, finding(math.inf))]), True, "1 of 1"),
+        (made_up([finding(0.5)], [Trial(ANY, finding(0.4)), Trial(ANY, NotRun("it", "no time"))]), False, "1 of 1"),
         (made_up([NotRun("an attack", "no time")], [Trial(ANY, NotRun("an attack", "no time"))]), True, "0 of 0"),
     ],
 )

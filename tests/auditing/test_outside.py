@@ -21,7 +21,8 @@ def outside(fault: str | None = None, draws: int = 50_000) -> tuple[float, float
     questions, pairs = pairs_to_try(setting, 60, np.random.default_rng(0))
     with FAULTS[fault].inject() if fault else nullcontext():
         found = draw_answers(setting, questions, pairs[0], draws)
-    scores = auditing.CanaryScoreAuditor(found.loud.sum(axis=1), found.quiet.sum(axis=1))
+    loud, quiet = (side[:, :-1].sum(axis=1) for side in (found.loud, found.quiet))  # the last one is noise alone
+    scores = auditing.CanaryScoreAuditor(loud, quiet)
     claim = epsilon_of(found.group * found.claim, 1e-6)
     return claim, scores.epsilon_from_gdp(significance=1e-3, delta=1e-6)
 

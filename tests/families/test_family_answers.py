@@ -48,7 +48,7 @@ def questions(release, held: dict[str, pd.DataFrame]):
             if by == "row":
                 shares = held[name][column].astype(str).value_counts()
             for row in release[name].marginal(column, by=by, output="pandas").itertuples():
-                answer = sfumato.artefact.release.Expectation(row.probability, row.low, row.high)
+                answer = sfumato.artefact.figures.Expectation(row.probability, row.low, row.high)
                 yield answer, shares.get(row.value, 0.0) / shares.sum()
 
 

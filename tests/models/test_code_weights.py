@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato.fitting.models.table_mixture import alike_codes
 from sfumato.fitting.models.table_mixture.code_weights import CodeWeights
 from sfumato.fitting.models.table_mixture.model import Pieces, TableMixture
 from sfumato.trusted.encoding import Batch, codes_of
@@ -50,6 +51,14 @@ def test_samples_follow_them():
     drawn = made.sample(200_000, np.random.default_rng(1)).codes["x"]
     counted = np.bincount(drawn, minlength=CODES.size) / 200_000
     assert np.abs(counted - slow_probabilities(made)).max() < 0.005
+
+
+@pytest.mark.parametrize("limit", ["_MOST_PIECES", "_MOST_KEYS"])
+def test_pieces_too_many_for_a_table_are_drawn_one_by_one(limit, monkeypatch):
+    monkeypatch.setattr(alike_codes, limit, 5)
+    made, piece = model().columns["x"], np.repeat(np.arange(6), 6_000)
+    drawn = [draw(piece, np.random.default_rng(2)) for draw in (made.draw, made.draw_one_by_one)]
+    assert np.array_equal(*drawn)
 
 
 def test_few_draws_and_many_are_of_one_distribution():
@@ -150,3 +159,17 @@ def test_a_release_keeps_them(tmp_path):
     drawn = opened.sample(2_000, seed=1).column("x").to_numpy()
     assert np.mean(drawn == np.rint(drawn)) > 0.999
     assert opened.sample(50, seed=1).equals(made.sample(50, seed=1))
+
+
+def test_groups_and_pieces_with_the_missing_value_end_where_the_others_do():
+    """No fit makes one; a bundle may hold it."""
+    column = Schema.from_dict(
+        {"sfumato": 1, "name": "t", "columns": [{"name": "x", "type": "integer", "bounds": [3, 9], "missing": True}]}
+    )["x"]
+    codes = codes_of(column)
+    for starts in (np.arange(codes.size), np.array([0])):
+        stops = np.append(starts[1:], codes.size)
+        theta = np.full((1, len(starts)), 1 / len(starts))
+        pieces = Pieces(starts, stops, 0 * starts, 0.0 * starts, theta)
+        told = TableMixture(np.ones(1), {"x": pieces}, 10.0).describe("x", codes)
+        assert (told["first"].to_pylist(), told["last"].to_pylist()) == ([3], [9])

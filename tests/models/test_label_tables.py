@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sfumato.errors import BundleError
 from sfumato.fitting.models.table_mixture import label_tables
 from sfumato.fitting.models.table_mixture.label_tables import LabelTables, join_grids
 from sfumato.fitting.models.table_mixture.walks import Walk
@@ -123,7 +124,7 @@ def test_a_walk_ends_in_the_leaf_of_the_tree(nodes):
     tree, batch = some_tree(rng, tuple(grids), tuple(grids.values()), nodes), some_records(2_000)
     codes = [(place, grid.cell_of_code.astype(np.int64)) for place, grid in enumerate(grids.values())]
     found = [batch.codes[name].astype(np.int64) for name in grids]
-    assert np.array_equal(Walk.of(tree, codes).leaves(found), tree.leaf(batch))
+    assert np.array_equal(Walk.of(tree, codes).leaves(found, batch.rows), tree.leaf(batch))
 
 
 def test_joined_grids_tell_the_cells_of_each():
@@ -133,3 +134,50 @@ def test_joined_grids_tell_the_cells_of_each():
     for grid in grids:
         assert np.array_equal(cells[grid][joined.cell_of_code], grid.cell_of_code)
     assert joined.size == len({tuple(grid.cell_of_code[code] for grid in grids) for code in range(500)})
+
+
+def look_up(columns: tuple[str, ...], *grids: Grid) -> Lookup:
+    return Lookup(columns, grids, np.ones((1, *(grid.size for grid in grids)), dtype=np.int32))
+
+
+def made_up(lookups: list[Lookup], trees: tuple[LeafLookup, ...] = (), direction: int = 1, by: int = 1) -> Softmax:
+    directions = np.full((len(lookups) + len(trees), 1), direction, dtype=np.int32)
+    return Softmax(Features(tuple(lookups), directions, trees), np.array([[0, 0], [by, -by]], dtype=np.int32))
+
+
+class TestMadeUpModels:
+    """What no fit makes, and a bundle may hold."""
+
+    def test_look_ups_that_cut_columns_into_very_many_are_refused(self):
+        """Each has few cells; together they tell 40,000 codes of each column apart."""
+        codes, step = 40_000, 200
+        fine = [Grid.of_cells(np.arange(codes) // step), Grid.of_cells(np.arange(codes) % step)]
+        one = Grid.of_cells(np.zeros(codes, dtype=np.int64))
+        pairs = [look_up(("a", "d"), *grids) for grid in fine for grids in ((grid, one), (one, grid))]
+        with pytest.raises(BundleError, match="too large"):
+            LabelTables.of(made_up(pairs))
+
+    def test_pairs_of_bundles_too_large_are_refused(self, monkeypatch):
+        monkeypatch.setattr(label_tables, "_LARGEST", 800)
+        grid = Grid.of_cells(np.arange(4))
+        with pytest.raises(BundleError, match="too large"):
+            LabelTables.of(made_up([look_up(("a", "b"), grid, grid), look_up(("b", "c"), grid, grid)]))
+
+    def test_numbers_beyond_all_bits_are_told_in_larger_units(self):
+        grid = Grid.of_cells(np.arange(5))
+        values = np.array([[0, 1, 2, 3, 2**30]], dtype=np.int32)
+        model = made_up([Lookup(("b",), (grid,), values)], direction=2**22, by=2**30)
+        p = LabelTables.of(model).probabilities(Batch(5, {"b": np.arange(5, dtype=np.int32)}))
+        assert np.allclose(p.sum(axis=1), 1)
+        assert p[0].tolist() == [0.5, 0.5]
+        assert p[4].tolist() == [1.0, 0.0]
+
+    def test_a_tree_without_columns_has_one_leaf(self):
+        nothing = np.zeros(0, dtype=np.int32)
+        tree = CellTree((), (), nothing, nothing, nothing, nothing)
+        model = made_up([], (LeafLookup(tree, np.array([[5]], dtype=np.int32)),))
+        assert LabelTables.of(model).probabilities(Batch(3, {})).shape == (3, 2)
+
+    def test_a_look_up_without_columns_is_refused(self):
+        with pytest.raises(ValueError, match="needs a column"):
+            look_up(())

@@ -239,3 +239,12 @@ def test_unsound_ties_are_refused(ties):
     content, table = make().to_parts()
     with pytest.raises(ValueError, match=r"tie|column|array"):
         TableMixture.from_parts({**content, "ties": ties}, table, LISTED)
+
+
+def test_functions_too_large_together_are_refused_before_they_are_tables(monkeypatch):
+    """A small bundle may name many of them."""
+    content, table = make(functions=True).to_parts()
+    TableMixture.from_parts(content, table, LISTED)
+    monkeypatch.setattr("sfumato.fitting.models.table_mixture.ties._MOST_OF_ALL", 19)
+    with pytest.raises(ValueError, match="ties are too large"):
+        TableMixture.from_parts(content, table, LISTED)

@@ -1,6 +1,9 @@
 """Workers read the files of a frame that is nothing but Parquet files; of any other frame Spark reads the rows."""
 
+import datetime as dt
 import os
+from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -8,9 +11,12 @@ import pyarrow.parquet
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.trusted.sources import open_source
+from sfumato.trusted.schema import Schema
+from sfumato.trusted.sources import open_source, spark_parquet
+from sfumato.trusted.sources import spark_workers as workers
 from sfumato.trusted.sources.spark import SparkSource
 from sfumato.trusted.sources.spark_files import open_frame
+from sfumato.trusted.sources.spark_session import collect
 from tests.conftest import make_table
 from tests.leaks import TOKEN, everything_shown
 from tests.sources.test_spark import KEY, LONG, PEOPLE, SCHEMA, SHORT, in_memory
@@ -82,6 +88,57 @@ class TestSums:
         assert source.sum(SHORT).tobytes() == in_memory(kept, SHORT)
 
 
+FAR = [-(2**31), 2**31 - 1, -719162, 0, None]  # days, of which Python knows the third and the fourth
+LONG_AGO = [-(2**60), 2**60, -62135596800000000, 0, None]  # microseconds
+COLUMNS = {
+    "byte": pa.array([1, -5, 127, 0, None], pa.int8()),
+    "long.or short": pa.array([2**60, -5, 8, 0, None], pa.int64()),
+    "float": pa.array([float("nan"), -0.0, 1e-40, float("-inf"), None], pa.float32()),
+    "decimal": pa.array([Decimal("12.34"), Decimal("-0.01"), Decimal("9.99"), Decimal(0), None], pa.decimal128(9, 2)),
+    "bytes": pa.array([b"7", b"\xff", b"", b"7 ", None], pa.large_binary()),
+    "numbers": pa.array([5, 6, 5, 6, None]).dictionary_encode(),
+    "day": pa.array(FAR, pa.int32()).cast(pa.date32()),
+    "moment": pa.array(LONG_AGO, pa.timestamp("us")),
+    "instant": pa.array(LONG_AGO, pa.timestamp("us", "UTC")),
+    "second": pa.array([dt.datetime(1, 1, 1), dt.datetime(2024, 3, 31, 2, 30), None, None, None], pa.timestamp("s")),
+}
+NUMBER = {"type": "number", "bounds": [-100, 100], "missing": True}
+MOMENT = {"type": "datetime", "bounds": ["0001-01-02T00:00:00", "9999-12-30T00:00:00"], "missing": True}
+KINDS = {
+    "bytes": {"type": "category", "values": ["7", ""], "otherwise": "", "missing": True},
+    "day": {"type": "date", "bounds": ["0001-01-02", "9999-12-30"], "missing": True},
+    **dict.fromkeys(("moment", "instant", "second"), MOMENT),
+}
+OF_KINDS = Schema.from_dict(
+    {"sfumato": 1, "name": "kinds", "columns": [{"name": name, **KINDS.get(name, NUMBER)} for name in COLUMNS]}
+)
+
+
+def codes_of(source: SparkSource) -> list[tuple[int, ...]]:
+    names = tuple(OF_KINDS.by_name)
+    work = partial(workers.encode_records, partial(source._read, names))
+    codes = collect(source._map(names, work, workers.codes_layout(len(names))))
+    return sorted(zip(*codes.to_pydict().values(), strict=True))
+
+
+def test_every_type_is_read_as_spark_reads_it(spark, tmp_path):
+    """Beside hidden files, a column in a struct that has the name of another, and in another time zone."""
+    table = pa.table({**COLUMNS, "long": pa.array([{"or short": 1}] * 5)})
+    pyarrow.parquet.write_table(table, tmp_path / "kinds.parquet", row_group_size=2)
+    for hidden in ("_temporary.parquet", ".kinds.parquet"):
+        pyarrow.parquet.write_table(table, tmp_path / hidden)
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        frame = spark.read.parquet(str(tmp_path / "*.parquet"))
+        sources = [SparkSource(each, OF_KINDS, KEY) for each in (frame, frame.where("true"))]
+        assert [source._files is not None for source in sources] == [True, False]
+        by_workers, by_spark = map(codes_of, sources)
+    finally:
+        spark.conf.unset("spark.sql.session.timeZone")
+    assert by_workers == by_spark
+    assert len(by_spark) == len(table)
+
+
 def _wider(spark, path: str) -> str:
     """The columns of a file with ages as numbers, which Spark reads too."""
     fields = {field.name: field.dataType.simpleString() for field in spark.read.parquet(path).schema}
@@ -113,8 +170,10 @@ class TestSparkReads:
         assert not read_by_workers(spark.table("of_a_file"))
 
     def test_columns_of_partitions(self, spark, people, tmp_path):
-        pyarrow.parquet.write_to_dataset(people.drop(["job"]), tmp_path / "job=nurse")
-        assert not read_by_workers(spark.read.parquet(str(tmp_path)))
+        """Where the files have such a column too, Spark takes what the folder says."""
+        for name, table in (("less", people.drop(["job"])), ("more", people)):
+            pyarrow.parquet.write_to_dataset(table, tmp_path / name / "job=nurse")
+            assert not read_by_workers(spark.read.parquet(str(tmp_path / name)))
 
     def test_what_is_persisted(self, spark, plain):
         frame = spark.read.parquet(plain).persist()
@@ -135,6 +194,60 @@ class TestSparkReads:
         assert not read_by_workers(spark.read.parquet(path))
         pyarrow.parquet.write_table(people.replace_schema_metadata({"org.apache.spark.version": "2.4.8"}), path)
         assert not read_by_workers(spark.read.parquet(path))
+
+    def test_a_calendar_that_stands_beside_the_schema_of_arrow(self, spark, people, tmp_path):
+        for place, written in enumerate(({"org.apache.spark.version": "2.4.8"}, {"org.apache.spark.legacyINT96": ""})):
+            path = str(tmp_path / f"{place}.parquet")
+            with pyarrow.parquet.ParquetWriter(path, people.schema) as writer:
+                writer.write_table(people)
+                writer.add_key_value_metadata(written)
+            assert not read_by_workers(spark.read.parquet(path))
+
+    def test_names_that_differ_in_capitals(self, spark, plain, people, tmp_path):
+        """Spark refuses such a file, of which the first in a folder says nothing."""
+        two = people.append_column("AGE", people.column("age"))
+        pyarrow.parquet.write_table(people, tmp_path / "0.parquet")
+        assert read_by_workers(spark.read.parquet(str(tmp_path)))
+        pyarrow.parquet.write_table(two, tmp_path / "1.parquet")
+        frame = spark.read.schema(spark.read.parquet(plain).schema).parquet(str(tmp_path))
+        assert not read_by_workers(frame)
+        with pytest.raises(DataError):
+            SparkSource(frame, SCHEMA, KEY).sum(SHORT)
+
+    def test_other_numbers_and_types_than_declared(self, spark, people, tmp_path):
+        place = people.column_names.index("age")
+        for kind in (pa.uint8(), pa.uint32(), pa.uint64()):
+            other = people.set_column(place, "age", people.column("age").cast(kind))
+            pyarrow.parquet.write_table(other, tmp_path / f"{kind}.parquet")
+            assert not read_by_workers(spark.read.parquet(str(tmp_path / f"{kind}.parquet")))
+
+    def test_files_that_changed_after_they_were_listed(self, spark, people, tmp_path):
+        """Spark would read what begins before their old ends."""
+        path = tmp_path / "growing.parquet"
+        pyarrow.parquet.write_table(people.slice(0, 10), path)
+        frame, before = spark.read.parquet(str(path)), path.stat()
+        assert read_by_workers(frame)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 10**6))
+        assert not read_by_workers(frame)
+        pyarrow.parquet.write_table(people, path)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert not read_by_workers(frame)
+
+    @pytest.mark.parametrize("name", spark_parquet._HADOOP_SETTINGS)
+    def test_what_hadoop_is_told(self, spark, plain, name):
+        frame, settings = spark.read.parquet(plain), spark.sparkContext._jsc.hadoopConfiguration()
+        settings.set(name, "org.apache.hadoop.fs.LocalFileSystem")
+        try:
+            assert not read_by_workers(frame)
+        finally:
+            settings.unset(name)
+
+    @pytest.mark.parametrize("limit", [1, 2])
+    def test_more_files_than_the_driver_reads(self, spark, people, tmp_path, limit, monkeypatch):
+        monkeypatch.setattr(spark_parquet, "MOST_FILES", limit)
+        for part in range(2):
+            pyarrow.parquet.write_table(people, tmp_path / f"{part}.parquet")
+        assert read_by_workers(spark.read.parquet(str(tmp_path))) == (limit == 2)
 
     def test_what_lies_elsewhere_or_is_in_no_plan(self, plain):
         """A frame of Spark Connect, for one, has no plan here."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from sfumato.artefact.figures import Expectation
 from sfumato.artefact.frames import to_frame
-from sfumato.artefact.release import Expectation
 from sfumato.errors import RequestError
 from sfumato.fitting.conditions import check_column
 from sfumato.fitting.families.conditions import FamilyConditions

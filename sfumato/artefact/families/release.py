@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sfumato.archive.whole_files import whole_file
 from sfumato.artefact.families.frames import linked_tables, to_family_frame
-from sfumato.artefact.release import Expectation
+from sfumato.artefact.figures import Expectation
 from sfumato.artefact.requests import check_whole
 from sfumato.artefact.statement import PrivacyStatement
 from sfumato.errors import RequestError

@@ -45,6 +45,8 @@ class Lookup:
     def __post_init__(self) -> None:
         if self.values.shape[1:] != tuple(grid.size for grid in self.grids) or len(self.columns) != len(self.grids):
             raise ValueError("a look-up needs a value for every cell of its grids")
+        if not self.columns:
+            raise ValueError("a look-up needs a column")
 
 
 class _Together(NamedTuple):

@@ -1,7 +1,7 @@
 """Parquet and CSV files and folders of them, and Arrow datasets, as streams."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -118,12 +118,13 @@ def _kind(file: Location) -> str:
 
 
 class Parquet(NamedTuple):
-    """A file, the types that it declares, and how many row groups and rows it has."""
+    """A file, the types that it declares, how many row groups and rows it has, and what its writer said of itself."""
 
     file: Location
     storage: pa.Schema
     groups: int
     rows: int
+    writer: Mapping[bytes, bytes]
 
 
 def _of_parquet(files: list[Location], schema: Schema) -> StreamSource:
@@ -138,7 +139,8 @@ def inspect_parquet(file: Location) -> Parquet:
     """What the footer of a file tells."""
     try:
         with _open_parquet(file) as opened:
-            return Parquet(file, opened.schema_arrow, opened.num_row_groups, opened.metadata.num_rows)
+            about = opened.metadata
+            return Parquet(file, opened.schema_arrow, about.num_row_groups, about.num_rows, about.metadata or {})
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{file} cannot be read as Parquet ({type(error).__name__}); check the file") from None
 

@@ -5,11 +5,18 @@ Of what a sum takes, handing rows over from Java to Python is by far the most.
 Formal guarantees
     Only where the plan of a frame is known to the last part are its files taken for its records: every row of every
     row group once, in columns of the types that the frame declares. Whatever else stands in a plan (a filter, a
-    projection, columns of partitions, a table of a catalog, a cache) or in the settings, Spark reads.
+    projection, columns of partitions, a table of a catalog, a cache) or in the settings, Spark reads. So it does where
+    files are no longer those that it listed when the frame was made, which it would read up to their old ends.
     Each row group belongs to one task by its number, so that a task that runs twice reads the same records.
+
+Edge cases
+    A moment in milliseconds that does not fit into microseconds stops Spark; here it is out of bounds. A checksum that
+    Hadoop keeps beside a file (`.name.crc`) is not compared.
 """
 
 import math
+import re
+from collections import Counter
 from functools import partial
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -34,8 +41,10 @@ _SETTINGS = {  # under which files hold what the frame does, and nobody else has
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.parquet.fieldId.read.enabled": "false",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
-    "spark.hadoop.parquet.crypto.factory.class": "",
 }
+_HADOOP_SETTINGS = ("parquet.crypto.factory.class", "fs.file.impl")  # keys of encrypted files; other local files
+_LISTED = re.compile(r"; length=(\d+);.*?; modification_time=(\d+);")
+_MILLISECOND = 10**6
 
 State = list[tuple[int, int]]  # of each file its size and when it was written
 
@@ -73,9 +82,11 @@ def files_of(frame: Any, storage: pa.Schema) -> ParquetFiles | None:
     try:
         with silent():
             paths = _paths_of(frame)
+            listed = _listed_state_of(frame) if paths else []
         state = _state_of(paths)
         files = [inspect_parquet(Location.of(path)) for path in paths]
-        if files and all(_holds(one.storage, storage) for one in files):
+        as_listed = sorted((size, written // _MILLISECOND) for size, written in state) == listed
+        if files and as_listed and all(_holds(one, storage) for one in files):
             return ParquetFiles(frame, files, storage, state)
     except Exception:  # noqa: BLE001 - Spark Connect has no plan to look at; whatever else it is, Spark may know better
         return None
@@ -87,6 +98,9 @@ def _paths_of(frame: Any) -> list[str]:
     spark, plan = frame.sparkSession, frame._jdf.queryExecution().analyzed()
     if any(spark.conf.get(name, usual) != usual for name, usual in _SETTINGS.items()) or _is_kept(frame):
         return []
+    hadoop = spark._jsparkSession.sessionState().newHadoopConf()
+    if any(hadoop.get(name) for name in _HADOOP_SETTINGS):
+        return []
     if plan.getClass().getName() != _JAVA + _PLAIN[0]:
         return []
     relation = plan.relation()
@@ -97,16 +111,22 @@ def _paths_of(frame: Any) -> list[str]:
         return []
     if not relation.partitionSchema().isEmpty():
         return []
-    count = relation.location().allFiles().length()
-    if count > MOST_FILES:
+    if relation.location().allFiles().length() > MOST_FILES:
         return []
     listed = [urlsplit(address) for address in frame.inputFiles()]
-    if len(listed) != count:  # a file that is read twice is listed once
-        return []
     paths = sorted(unquote(address.path) for address in listed)
     plain = all((one.scheme, one.netloc, one.query, one.fragment) == ("file", "", "", "") for one in listed)
     hidden = any(path.rpartition("/")[2].startswith(("_", ".")) for path in paths)  # some of these Spark reads
     return paths if plain and not hidden else []
+
+
+def _listed_state_of(frame: Any) -> State:
+    """Of each file its size and the millisecond when it was written, as Spark listed them, sorted.
+
+    A file that is read twice is here twice, and once among the paths.
+    """
+    listed = frame._jdf.queryExecution().analyzed().relation().location().allFiles().mkString("\n")
+    return sorted((int(size), int(written)) for size, written in _LISTED.findall(listed))
 
 
 def _is_kept(frame: Any) -> bool:
@@ -114,16 +134,27 @@ def _is_kept(frame: Any) -> bool:
     return bool(level.useMemory or level.useDisk)
 
 
-def _holds(stored: pa.Schema, wanted: pa.Schema) -> bool:
-    """Whether a file holds columns in types that Spark and Arrow read alike, in the calendar of today."""
-    written = stored.metadata or {}
-    if any(key.startswith(b"org.apache.spark.legacy") for key in written):
+def _holds(file: Parquet, wanted: pa.Schema) -> bool:
+    """Whether a file holds columns in types that Spark and Arrow read alike, in the calendar of today.
+
+    Spark takes names that differ in capitals alone for the same, and refuses two of them.
+    """
+    if any(key.startswith(b"org.apache.spark.legacy") for key in file.writer):
         return False
-    if written.get(b"org.apache.spark.version", b"4") < b"3":
+    if file.writer.get(b"org.apache.spark.version", b"4") < b"3":
         return False
+    stored = file.storage
+    names = Counter(_folded(name) for name in stored.names)
     return all(
-        stored.names.count(field.name) == 1 and _plain(stored.field(field.name).type) == field.type for field in wanted
+        field.name in stored.names
+        and names[_folded(field.name)] == 1
+        and _plain(stored.field(field.name).type) == field.type
+        for field in wanted
     )
+
+
+def _folded(name: str) -> str:
+    return name.lower().casefold()
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

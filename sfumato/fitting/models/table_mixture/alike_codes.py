@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SLOTS = 256  # of each piece
 _CODE_BITS = 32
+_MOST_PIECES, _MOST_KEYS = 1 << 12, 1 << 31  # for which there is a table, of a few megabytes
 _KEPT = 128
 
 
@@ -37,6 +38,12 @@ class AlikeCodes:
     up_to: FloatArray
     last: IntArray
     of_slot: IntArray
+
+    @staticmethod
+    def serves(pieces: "Pieces") -> bool:
+        """Whether pieces that have weights are few enough for a table, as all are that were measured."""
+        count = len(pieces.starts)
+        return pieces.weights is not None and count <= _MOST_PIECES and count * pieces.weights.rates.size < _MOST_KEYS
 
     @classmethod
     def of(cls, pieces: "Pieces") -> "AlikeCodes":

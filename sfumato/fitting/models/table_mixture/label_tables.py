@@ -10,13 +10,14 @@ rounded to 2**-20, which makes the sum the same in any order.
 import itertools
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import BundleError
 from sfumato.fitting.models.table_mixture.walks import Walk
 from sfumato.trusted.arrays import FloatArray, IntArray
 from sfumato.trusted.encoding import Batch
@@ -33,7 +34,8 @@ from sfumato.trusted.feature_maps.grid import Grid
 
 _FINEST, _ROOM = 20, 30  # bits behind the point of a logit, at most; bits of a sum
 _MOST_CELLS = 256  # of a bundle, where there are few classes and columns
-_MOST_NUMBERS = 1 << 23  # of all tables of pairs
+_MOST_NUMBERS = 1 << 23  # of all tables of pairs, where smaller bundles make them that small
+_LARGEST = 1 << 27  # of all tables; only those of a made-up model have more
 _AT_ONCE = 1 << 16  # records: the tables are fetched anew for each such part
 _KEPT = 8
 _PAIR = 2
@@ -99,7 +101,7 @@ class LabelTables:
 
     @classmethod
     def of(cls, model: Softmax) -> "LabelTables":
-        """The tables of a model; the last few models' are kept."""
+        """The tables of a model; the last few models' are kept. Of one that was made up to be huge: `BundleError`."""
         return _tables_of(model)
 
     def probabilities(self, batch: Batch) -> FloatArray:
@@ -135,7 +137,7 @@ class LabelTables:
         for product, tables in self.of_products:
             add(tables, product.find(found))
         for walk, tables in self.of_leaves:
-            add(tables, walk.leaves(found))
+            add(tables, walk.leaves(found, rows))
         return logits
 
 
@@ -172,7 +174,7 @@ def _tables_of(model: Softmax) -> LabelTables:
     more = {key: table for key, table in terms.items() if len(key) > _PAIR}
     of_leaves = told[len(features.lookups) :]
     largest = sum(float(np.abs(table).max(initial=0.0)) + 1 for table in (constant, *terms.values(), *of_leaves))
-    bits = max(0, min(_FINEST, _ROOM - math.ceil(math.log2(largest))))
+    bits = min(_FINEST, _ROOM - math.ceil(math.log2(largest)))
 
     def fixed(table: FloatArray) -> Looked:
         return np.rint(table.reshape(len(constant), -1) * 2.0**bits).astype(np.int32)
@@ -206,25 +208,41 @@ def _add_up(lookups: Sequence[Lookup], told: Sequence[FloatArray], joined: Joine
         for name, grid in zip(lookup.columns, lookup.grids, strict=True) if len(lookup.columns) > 1 else ():
             paired.setdefault(name, {})[grid] = joined[name][1][grid]
     coarse, lead = {}, {}
-    for name, cells in paired.items():
-        coarse[places[name]] = kinds = _tell_apart(list(cells.values()))
+    for name, own in paired.items():
+        coarse[places[name]] = kinds = _tell_apart(list(own.values()))
         first = np.unique(kinds, return_index=True)[1]
-        lead[name] = {grid: cell[first] for grid, cell in cells.items()}
+        lead[name] = {grid: cell[first] for grid, cell in own.items()}
+    whole = {name: cells for name, (_, cells) in joined.items()}
+    taken = [
+        [
+            (lead if len(one.columns) > 1 else whole)[name][grid]
+            for name, grid in zip(one.columns, one.grids, strict=True)
+        ]
+        for one in lookups
+    ]
+    _check_room((len(table), *map(len, cells)) for table, cells in zip(told, taken, strict=False))
     terms: dict[tuple[int, ...], FloatArray] = {}
-    for lookup, table in zip(lookups, told, strict=False):
+    for lookup, table, cells in zip(lookups, told, taken, strict=False):
         spread = table
-        for axis, (name, grid) in enumerate(zip(lookup.columns, lookup.grids, strict=True), start=1):
-            own = lead[name] if len(lookup.columns) > 1 else joined[name][1]
-            spread = spread.take(own[grid], axis=axis)
+        for axis, cell in enumerate(cells, start=1):
+            spread = spread.take(cell, axis=axis)
         order = np.argsort([places[name] for name in lookup.columns], kind="stable")
         key = tuple(sorted(places[name] for name in lookup.columns))
         terms[key] = terms.get(key, 0.0) + spread.transpose(0, *(order + 1))
     return terms, coarse
 
 
+def _check_room(tables: Iterable[Sequence[int]]) -> None:
+    """Refuse tables of these shapes that nobody has measured: many coarse look-ups can cut a column into very many."""
+    if sum(map(math.prod, tables)) > _LARGEST:
+        raise BundleError("the release's tables of the target are too large to be looked up; ask for a fresh copy")
+
+
 def _pair_up(pairs: Terms, bundles: Sequence[_Bundle], stride: int, logits: int) -> dict[tuple[int, int], FloatArray]:
     """The tables of pairs of columns added up to tables of pairs of bundles, the places of which rise."""
     owner = {column: place for place, bundle in enumerate(bundles) for column in bundle.columns}
+    keys = {tuple(sorted((owner[first], owner[second]))) for first, second in pairs}
+    _check_room((logits, bundles[first].size, stride) for first, _ in keys)
     together: dict[tuple[int, int], FloatArray] = {}
     for (first, second), table in pairs.items():
         falls = owner[first] > owner[second]

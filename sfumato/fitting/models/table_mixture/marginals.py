@@ -40,10 +40,14 @@ def _with_band(probability: FloatArray, noise: FloatArray) -> dict[str, FloatArr
 
 
 def _ends(codes: NumericCodec, pieces: "Pieces", place: IntArray) -> tuple[pa.Array, pa.Array]:
-    """The least and the greatest value of every group of pieces, null for the missing one."""
+    """The least and the greatest value of every group of pieces, null where none has a value."""
     least = codes.edges(pieces.starts.astype(np.int32), upper=False)
-    greatest = codes.edges((pieces.stops - 1).astype(np.int32), upper=True)
-    low, high = (np.nan_to_num(codes.read(ends).values, nan=np.inf) for ends in (least, greatest))
+    missing = codes.size - codes.nullable
+    beyond = np.where(pieces.starts < missing, np.minimum(pieces.stops, missing), pieces.stops)
+    greatest = codes.edges((beyond - 1).astype(np.int32), upper=True)
+    low, high = (
+        np.nan_to_num(codes.read(ends).values, nan=null) for ends, null in ((least, np.inf), (greatest, -np.inf))
+    )
     by_low, by_high = np.lexsort((low, place)), np.lexsort((high, place))
     counts = np.bincount(place)
     last_of_group = np.cumsum(counts) - 1

@@ -140,7 +140,7 @@ class Pieces:
         """A code of each of these pieces."""
         if self._single is not None:
             return self._single.take(piece)
-        if self.weights is None or len(piece) < _MANY_DRAWS:
+        if len(piece) < _MANY_DRAWS or not AlikeCodes.serves(self):
             return self.draw_one_by_one(piece, rng)
         return AlikeCodes.of(self).draw(piece, rng)
 

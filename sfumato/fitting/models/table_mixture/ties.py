@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.fitting.models.table_mixture.model import Pieces, Runs
 
 MOST_TIED = 10_000_000  # entries of a table
+_MOST_OF_ALL = 8 * MOST_TIED  # of the tables that a bundle does not spell out
 _DIGITS = 1e-6  # by which a child's pieces may differ from what parent and table say
 
 
@@ -79,6 +80,9 @@ def read_ties(content: Any, columns: Columns) -> dict[str, Tie]:
         raise ValueError("the ties of a model must be of its columns")
     if not set(content) <= set(columns) or not all(isinstance(one.get("parent"), str) for one in content.values()):
         raise ValueError("a tie must be between two columns")
+    functions = {child: one["to"] for child, one in content.items() if isinstance(one.get("to"), list)}
+    if sum(len(to) * len(columns[child].starts) for child, to in functions.items()) > _MOST_OF_ALL:
+        raise ValueError("the tables of the ties are too large")
     return {child: Tie.from_dict(one, len(columns[child].starts)) for child, one in content.items()}
 
 

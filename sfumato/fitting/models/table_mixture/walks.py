@@ -42,9 +42,9 @@ class Walk:
             inner,
         )
 
-    def leaves(self, found: Sequence[IntArray]) -> IntArray:
-        """The leaf of each record, by its cells in all columns."""
-        leaves = np.zeros(len(found[0]), dtype=np.int64)
+    def leaves(self, found: Sequence[IntArray], rows: int) -> IntArray:
+        """The leaf of each of some records, by its cells in all columns."""
+        leaves = np.zeros(rows, dtype=np.int64)
         for first in range(0, len(leaves), _AT_ONCE) if self.inner else ():
             some = slice(first, first + _AT_ONCE)
             leaves[some] = self._leaves([found[column][some] for column, _ in self.columns])
