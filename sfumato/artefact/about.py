@@ -18,7 +18,9 @@ from sfumato.trusted.schema.messages import did_you_mean
 
 def _refuse_template(words: str) -> str:
     if not words.strip("."):
-        raise ValueError("is still to be filled in; write a few words, or leave the key out")
+        raise ValueError(
+            "is still to be filled in; write a few words, or leave the key out unless it is custodian or purpose"
+        )
     return words
 
 
