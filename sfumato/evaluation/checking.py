@@ -43,6 +43,7 @@ class ColumnCheck:
     outside    numbers below or above the bounds, which are clamped
     unlisted   values that are not in the list
     off_step   numbers between the multiples of the column's step, which are rounded; they do not count as misread
+    words      words without a digit where a number may be missing, such as "n/a"; they do not count as misread
     """
 
     column: str
@@ -52,6 +53,7 @@ class ColumnCheck:
     outside: int
     unlisted: int
     off_step: int
+    words: int
     hints: tuple[str, ...]
 
     @property
@@ -72,8 +74,14 @@ class ColumnCheck:
             (self.outside, "lie outside the bounds"),
             (self.unlisted, "are not in the schema's list"),
             (self.off_step, "lie between the multiples of the step"),
+            (self.words, "are words and count as missing"),
         ]
         return ", ".join(f"{_percent(count / self.rows)} of the values {what}" for count, what in found if count)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether there is anything to tell of it."""
+        return bool(self.misread or self.off_step or self.words)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain content."""
@@ -111,7 +119,7 @@ class Tally:
 
     def __init__(self, codes: Codes, column: Column) -> None:
         self._codes, self._column = codes, column
-        self._rows = self._nulls = self._unread = self._outside = self._unlisted = self._off_step = 0
+        self._rows = self._nulls = self._unread = self._outside = self._unlisted = self._off_step = self._words = 0
         self._strange: Counter[str] = Counter()
 
     def add(self, array: pa.Array, read: Reading) -> None:
@@ -122,10 +130,11 @@ class Tally:
             outside = (read.values < codes.low) | (read.values > codes.high)
             self._unread += int(odd.sum())
             self._outside += int(outside.sum())
+            self._words += int(read.words.sum())
             if codes.unit is not None:
                 between = codes.unit.settled(read.values) != np.rint(read.values)
                 self._off_step += int((between & ~read.null & ~odd & ~outside).sum())
-            odd = odd | outside
+            odd = odd | outside | read.words
         else:
             self._unlisted += int(odd.sum())
         if codes.missing is None:
@@ -142,7 +151,7 @@ class Tally:
 
     def result(self, column: str) -> ColumnCheck:
         """All of it."""
-        counts = (self._rows, self._nulls, self._unread, self._outside, self._unlisted, self._off_step)
+        counts = (self._rows, self._nulls, self._unread, self._outside, self._unlisted, self._off_step, self._words)
         return ColumnCheck(column, *counts, tuple(self._hints()))
 
     def _hints(self) -> Iterable[str]:
@@ -160,7 +169,7 @@ class Tally:
             yield share if alike is None else f"{share} differs from {alike!r} in {_difference(text, alike)}"
         if isinstance(self._codes, NumericCodec):
             unread = {text: count for text, count in self._strange.items() if _is_unread(text, self._codes)}
-            cure = likely_format(unread, self._column.type)
+            cure = likely_format(unread, self._column.type) if self._unread else None
             yield from [cure] if cure else [f"what cannot be read counts as {self._place()}"] * bool(self._unread)
         elif self._unlisted:
             yield f"what is not listed counts as {self._place()}"

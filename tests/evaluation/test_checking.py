@@ -286,7 +286,7 @@ def test_of_what_is_to_be_bought_only_nulls_are_looked_at(table):
 
 
 def test_words_for_unknown_values_do_not_hide_a_format_and_are_told_their_place():
-    amounts = [f"{1000 + row}".replace("1", "1.", 1) + f",{row % 100:02}" for row in range(2_000)]
+    amounts = [f"1.{row % 1000:03},{row // 1000:02}" for row in range(3_000)]
     written = pa.table({"pay": [*amounts, *["k.A."] * 400]})
     column = "{name: pay, type: number, bounds: [0, 50000]"
     (plain,) = check_table(written, Schema.from_yaml(f"{{sfumato: 1, name: t, columns: [{column}}}]}}"))
@@ -300,7 +300,20 @@ def test_words_for_unknown_values_do_not_hide_a_format_and_are_told_their_place(
         for missing in (", missing: true", "", ", otherwise: 0")
     }
     assert [one.hints[-1] for one in found.values()] == [
-        "what cannot be read counts as missing",
+        "'k.A.' in 11.8% of the rows",
         "what cannot be read counts as 25000.0; add `missing: true` or `otherwise` if that is wrong",
         "what cannot be read counts as 0.0",
     ]
+    assert [(one.misread, one.words) for one in found.values()] == [(0, 400), (400, 0), (400, 0)]
+    assert found[", missing: true"].describe() == "11.8% of the values are words and count as missing"
+
+
+def test_numbers_outside_the_bounds_suggest_no_format():
+    text = "text: {decimal: ',', thousands: '.'}"
+    schema = Schema.from_yaml(
+        f"{{sfumato: 1, name: t, columns: [{{name: pay, type: number, bounds: [0, 9]}}], {text}}}"
+    )
+    assert check_table(pa.table({"pay": [206_820.77, 207_434.82]}), schema)[0].hints == (
+        "'206820.77' in 50.0% of the rows",
+        "'207434.82' in 50.0% of the rows",
+    )
