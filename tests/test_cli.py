@@ -105,7 +105,7 @@ def test_the_whole_path(place):
     assert "b.sfumato holds the release" in flat(done.output)
     assert "(1, 1e-06)-differential privacy for one record, add-remove adjacency" in flat(done.output)
     assert "43.7% of the budget" in done.output
-    assert "dataset mixed has spent epsilon 1, no limit set at delta 1e-06 in 1 release." in flat(done.output)
+    assert "dataset mixed has spent epsilon 1 at delta 1e-06 in 1 release; no limit is set." in flat(done.output)
 
     checked = run("verify", place / "b.sfumato")
     assert checked.exit_code == 0

@@ -52,6 +52,27 @@ def test_intervals_hold_the_truth(times):
     assert np.median(widths) < 0.15
 
 
+def test_bands_of_marginals_hold_the_truth_under_a_condition():
+    rows = table(4_000)
+    frame = rows.to_pandas()
+    asked = [("w", {"y": True}), ("y", {"x": (8, 9)}), ("y", {"z": (60, None)}), ("x", {"z": (0, 30)}), ("x", {"x": 3})]
+    held, wider = [], []
+    for _ in range(4):
+        release = sfumato.release(rows, SCHEMA, epsilon=1.0, ledger=None, types="declared")
+        for column, given in asked:
+            (other, value), whole = next(iter(given.items())), release.marginal(column).to_pylist()
+            low, high = value if isinstance(value, tuple) else (value, value)
+            there = frame[frame[other].between(low, np.inf if high is None else high)][column]
+            under = release.condition(given).marginal(column).to_pylist()
+            for row in under:
+                ends = ("value", "value") if "value" in row else ("first", "last")
+                held.append(row["low"] <= there.between(*(row[end] for end in ends)).mean() <= row["high"])
+            widths = [np.mean([row["high"] - row["low"] for row in found]) for found in (under, whole)]
+            wider.append(widths[0] > widths[1] or other == column)
+    assert np.mean(held) > 0.85  # with the band of all records about half
+    assert all(wider)
+
+
 def test_a_condition_that_was_asked_before_counts_too():
     release = sfumato.release(table(), SCHEMA, epsilon=1.0, ledger=None, types="declared")
     assert release.condition({"x": 7}).mean("z") == release.mean("z", given={"x": 7})

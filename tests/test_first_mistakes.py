@@ -24,6 +24,11 @@ def test_a_condition_without_values_or_beyond_the_bounds(release):
         release.condition({"age": (60, 40)})
 
 
+def test_two_columns_at_once(release):
+    with pytest.raises(RequestError, match="for two, ask for one under a condition on the other"):
+        release.marginal(["age", "job"])
+
+
 def test_a_template_that_was_not_filled_in():
     with pytest.raises(RequestError, match=r"about\.yaml, line 2, custodian: is still to be filled in"):
         parse_about(about_template(), "about.yaml")

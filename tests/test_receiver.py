@@ -377,6 +377,6 @@ def test_statements_speak_plainly(release):
         "changes by a factor of at most e^2 = 7.389, except with an additional probability of at most 1e-06"
         in statement.promise
     )
-    assert statement.remainder == "The whole budget is spent."
+    assert statement.remainder == "The whole budget of this release is spent."
     assert len(statement.not_protected) == 5
     assert statement.mu == pytest.approx(math.hypot(*(item.mu for item in release.measurements)))

@@ -19,7 +19,9 @@ from sfumato.trusted.schema.yaml_text import load_yaml
 
 def _refuse_template(words: str) -> str:
     if not words.strip("."):
-        raise ValueError("is still to be filled in; write a few words, or leave the key out")
+        raise ValueError(
+            "is still to be filled in; write a few words, or leave the key out unless it is custodian or purpose"
+        )
     return words
 
 

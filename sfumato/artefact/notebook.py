@@ -37,10 +37,11 @@ def _charts(release: "Release") -> str:
     """The target's distribution, then those of the first columns."""
     schema, codes = release.schema, Encoder(release.schema).columns
     names = [*([schema.target] if schema.target else []), *schema.features][:_CHARTS]
+    told = {name: release.unconditioned.describe(name, codes[name], release.given, release.modelling) for name in names}
     drawn = [
         '<figure style="width:250px;margin:8px 14px 0 0">'
         f'<figcaption style="font-weight:bold">{escape(shorten(name))}</figcaption>'
-        f"{column_chart(release.model, name, codes[name])}</figure>"
+        f"{column_chart(release.model, name, codes[name], told[name])}</figure>"
         for name in names
     ]
     shown = "" if len(names) == len(schema.by_name) else f"<div>{len(names)} of {len(schema.by_name)} columns:</div>"

@@ -240,7 +240,7 @@ class Release:
             >>> release.marginal("sex").column_names
             ['value', 'probability', 'low', 'high']
         """
-        table = self.model.describe(column, self._codes(column))
+        table = self.unconditioned.describe(column, self._codes(column), self.given, self.modelling)
         return to_frame(table, replace(self.header, types={}), self.schema, output)
 
     def cdf(self, column: str, value: Any) -> Any:

@@ -237,7 +237,7 @@ class PrivacyStatement(_Content):
         """What the plan did not spend."""
         left = 1 - self.units_spent / self.units_budget
         if left < 0.001:
-            return "The whole budget is spent."
+            return "The whole budget of this release is spent."
         from sfumato.trusted.budget import epsilon_of
 
         spent = epsilon_of(self.mu, self.delta - (self.delta_keys or 0.0)) if self.units_spent else 0.0

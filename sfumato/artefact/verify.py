@@ -249,4 +249,6 @@ def _completion(release: Release) -> Check:
 
 
 def _seed(release: Released) -> Check:
-    return Check.of("noise from a cryptographic source", not release.statement.seeded, release.statement.label)
+    label = release.statement.label
+    told = label if release.statement.seeded else f"{label}, says the statement; no file can show it"
+    return Check.of("noise from a cryptographic source", not release.statement.seeded, told)

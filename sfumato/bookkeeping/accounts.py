@@ -19,9 +19,9 @@ def describe_accounts(book: "Ledger", dataset: str) -> list[str]:
 
 
 def _describe(place: str, account: "Account", accounts: "Sequence[Account]") -> str:
-    limit = f" of epsilon {account.limit_as_set[0]:g}" if account.limit_as_set else ", no limit set"
+    limit = f" of epsilon {account.limit_as_set[0]:g}" if account.limit_as_set else ""
     fits = what_fits(account, accounts)
-    left = "" if fits is None else f"; the largest epsilon that still fits is {fits:g}"
+    left = "; no limit is set" if fits is None else f"; the largest epsilon that still fits is {fits:g}"
     return (
         f"ledger {place}: under {account.currency} dataset {account.dataset} has spent epsilon "
         f"{account.epsilon_spent:.4g}{limit} at delta {account.at_delta:g} in {account.releases} "

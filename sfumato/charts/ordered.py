@@ -49,12 +49,13 @@ class _Bar:
         return self.right - self.left
 
 
-def ordered_chart(model: Model, name: str, codes: NumericCodec, width: float) -> tuple[float, list[Markup]]:
+def ordered_chart(
+    model: Model, name: str, codes: NumericCodec, rows: Sequence[Mapping[str, Any]], width: float
+) -> tuple[float, list[Markup]]:
     """Bars whose area is probability; single values that stand out as pins, by height; missing as a bar of its own.
 
     The axis shows where nearly all records are. What lies beyond it is said below it.
     """
-    rows = model.describe(name, codes).to_pylist()
     missing = [row for row in rows if row["first"] is None]
     bars = [_bar(row, codes) for row in rows if row["first"] is not None]
     window = _fitting(choose_window(model, name, codes), bars)

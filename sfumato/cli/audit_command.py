@@ -105,7 +105,7 @@ def print_audit(result: "AuditResult") -> None:
     say(result.verdict, "bold green" if result.passes else "bold red")
     say(
         f"{result.seconds:.0f} s. An honest library fails with probability {result.false_alarm:.1g} at most. Lower "
-        "bounds show what an attack found; that no attack can find more is the proof's part (docs/promise.md)."
+        "bounds show what an attack found; that no attack can find more is the proof's part."
     )
 
 

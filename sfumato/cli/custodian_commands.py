@@ -152,7 +152,12 @@ def evaluate(
         Path, typer.Option(help="the table that was released; of a family its folder or database", show_default=False)
     ],
     test: Annotated[
-        Path, typer.Option(help="rows of the same kind that were held out, of other persons", show_default=False)
+        Path,
+        typer.Option(
+            help="rows of the same kind that were held out, of other persons; if there are none the real ones again, "
+            "and chance counts as 0",
+            show_default=False,
+        ),
     ],
     out: Annotated[Path, typer.Option(help="the HTML file to write; a JSON file goes beside it", show_default=False)],
     rows: Annotated[

@@ -147,12 +147,12 @@ def print_check(check: "Check") -> None:
 
 def print_column_checks(found: "Sequence[ColumnCheck]") -> None:
     """What of each column is not as the schema expects; columns that are, in one line."""
-    strange = [one for one in found if one.misread or one.off_step]
+    strange = [one for one in found if one.is_told]
     for one in sorted(strange, key=lambda one: -one.misread):
         say(f"{one.column}: {one.describe()}", "bold")
         for hint in one.hints:
             say(f"    {hint}")
-    rest = len(found) - len(strange)
+    rest = sum(not one.misread and not one.off_step for one in found)
     say(f"{rest} of {len(found)} columns {'is' if rest == 1 else 'are'} as the schema says.")
 
 

@@ -20,7 +20,7 @@ class TableCheck(NamedTuple):
     @property
     def strange(self) -> list[ColumnCheck]:
         """The columns that are not taken as they are, the worst first."""
-        return sorted((one for one in self.columns if one.misread or one.off_step), key=lambda one: -one.misread)
+        return sorted((one for one in self.columns if one.is_told), key=lambda one: -one.misread)
 
     def to_json(self) -> str:
         """The content of the private JSON file."""

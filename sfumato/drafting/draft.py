@@ -25,6 +25,7 @@ from sfumato.trusted.sources.files import header_types
 _HEAD = """\
 # A draft from the header of {name}: names and declared types, nothing of the rows.
 # Replace every FILL from the code book or from what the column means. Reading it off the rows would leak.
+# Types are category (which needs values), boolean, and integer, number, date and datetime (which need bounds).
 # Where nobody knows, `bounds: estimate` and `values: discover` buy them with a part of the budget.
 # `sfumato schema check` tells what is left to do.
 sfumato: 1

@@ -15,13 +15,16 @@ from sfumato.trusted.sources.family_opening import ENDINGS
 _HEAD = """\
 # A draft from the headers in {name}: names and declared types, nothing of the rows.
 # Replace every FILL from the code book or from what the column means. Reading it off the rows would leak.
-# Keys and parents were told from the names of columns: check them. docs/families.md says what each key means.
+# Types are category (which needs values), boolean, and integer, number, date and datetime (which need bounds).
+# Keys and parents were told from the names of columns: check them. A table below another says so by parent and, where
+# its column has another name than the parent's key, by foreign_key. `sfumato schema check` tells what is left to do.
 sfumato: 2
 name: {stem}
 tables:
 """
 
 
+_PLAIN = ("id", "uuid", "guid", "key", "no", "nr", "number")  # keys that do not say of what
 _ENDS = re.compile(r"[_ .-]+(id|uuid|guid|no|nr|number|key)$|(?<=[a-z])(ID|Id|No|Nr|Key)$")
 
 
@@ -51,12 +54,12 @@ def draft_family(folder: str | Path) -> str:
     tables = {name: _Table(columns_in(path, format_of_header(path))) for name, path in files_of(Path(folder)).items()}
     keys = {name: _own_key(name, table) for name, table in tables.items()}
     parents = {name: _parent(name, tables, keys) for name in tables}
-    named = set(parents.values())
+    persons = [name for name, parent in parents.items() if parent is None]
     head = _HEAD.format(name=Path(folder).name, stem=quoted(Path(folder).name))
     return head + "".join(
         line
         for name in sorted(tables, key=lambda name: len(_path(name, parents)))
-        for line in _lines(name, tables[name], keys, parents, named)
+        for line in _lines(name, tables, keys, parents, of_several=len(persons) > 1)
     )
 
 
@@ -76,17 +79,28 @@ def files_of(folder: Path) -> dict[str, Path]:
 
 
 def _own_key(name: str, table: _Table) -> str | None:
-    """The id that is called like the table: stay_id in stays."""
-    for column in table.ids:
-        if _stem(column) in (name.lower(), name.lower().removesuffix("s")):
-            return column
-    return None
+    """The id that is called like the table, stay_id in stays, or just id."""
+    return next((column for column in table.ids if _is_of(column, name) or column.lower() in _PLAIN), None)
+
+
+def _is_of(column: str, table: str) -> bool:
+    return _stem(column) in (table.lower(), table.lower().removesuffix("s"))
+
+
+def _link(name: str, other: str, tables: Mapping[str, _Table], keys: Mapping[str, str | None]) -> str | None:
+    """The column by which a table names rows of another: patient_id of patients, whose own key may be just id."""
+    key, ids = keys[other], tables[name].ids
+    if key is None:
+        return None
+    if key.lower() not in _PLAIN:
+        return key if key in ids else None
+    return next((column for column in ids if _is_of(column, other)), None)
 
 
 def _parent(name: str, tables: Mapping[str, _Table], keys: Mapping[str, str | None]) -> str | None:
     """The table whose key stands in this one, too; of several, the one that names another of them itself."""
-    others = [other for other in tables if other != name and keys[other] in tables[name].ids]
-    others = [other for other in others if keys[name] is None or keys[name] not in tables[other].ids]
+    others = [other for other in tables if other != name and _link(name, other, tables, keys) is not None]
+    others = [other for other in others if _link(other, name, tables, keys) is None]
     return max(others, key=lambda other: len(tables[other].ids), default=None)
 
 
@@ -98,16 +112,26 @@ def _path(name: str, parents: Mapping[str, str | None]) -> list[str]:
 
 
 def _lines(
-    name: str, table: _Table, keys: Mapping[str, str | None], parents: Mapping[str, str | None], named: set[str | None]
+    name: str,
+    tables: Mapping[str, _Table],
+    keys: Mapping[str, str | None],
+    parents: Mapping[str, str | None],
+    *,
+    of_several: bool,
 ) -> Iterator[str]:
-    parent, key = parents[name], keys[name]
+    table, parent, key, named = tables[name], parents[name], keys[name], set(parents.values())
     root = _path(name, parents)[-1]
-    person = keys[root] if parent not in (None, root) and keys[root] in table.ids else None
+    link = None if parent is None else _link(name, parent, tables, keys)
+    person = None if parent in (None, root) else _link(name, root, tables, keys)
     yield f"  {quoted(name)}:\n"
     if parent is None:
         yield f"    key: {quoted(key or 'FILL')}  # names the person\n"
+        if of_several:
+            yield "    # parent: FILL  # instead, in all tables but the one of persons; and foreign_key: FILL\n"
     else:
-        yield f"    parent: {quoted(parent)}  # by {quoted(keys[parent])}\n"
+        yield f"    parent: {quoted(parent)}  # by {quoted(link)}\n"
+        if link != keys[parent]:
+            yield f"    foreign_key: {quoted(link)}\n"
         if name in named:
             yield f"    key: {quoted(key)}\n"
             yield "    # unique_key: true  # if no two persons have the same\n"
@@ -116,7 +140,7 @@ def _lines(
         yield "    rows: [0, FILL]  # fewest and most of one parent row\n"
         yield "    # order: FILL  # the column by which they follow each other, if there is one\n"
     yield "    columns:\n"
-    linking = {key if parent is None or name in named else None, None if parent is None else keys[parent], person}
+    linking = {key if parent is None or name in named else None, link, person}
     left_out = [
         column
         for column in table.columns

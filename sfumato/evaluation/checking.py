@@ -19,7 +19,7 @@ from sfumato.evaluation.readings import Reading, distinct_texts, plain_array, re
 from sfumato.trusted.arrays import BoolArray
 from sfumato.trusted.encoding import CategoricalCodec, Codes, Encoder, NumericCodec
 from sfumato.trusted.redaction import redact_errors
-from sfumato.trusted.schema import Schema
+from sfumato.trusted.schema import Column, Schema
 from sfumato.trusted.sources import open_source
 from sfumato.trusted.sources.spark import is_frame
 
@@ -43,6 +43,7 @@ class ColumnCheck:
     outside    numbers below or above the bounds, which are clamped
     unlisted   values that are not in the list
     off_step   numbers between the multiples of the column's step, which are rounded; they do not count as misread
+    words      words without a digit where a number may be missing, such as "n/a"; they do not count as misread
     """
 
     column: str
@@ -52,6 +53,7 @@ class ColumnCheck:
     outside: int
     unlisted: int
     off_step: int
+    words: int
     hints: tuple[str, ...]
 
     @property
@@ -72,8 +74,14 @@ class ColumnCheck:
             (self.outside, "lie outside the bounds"),
             (self.unlisted, "are not in the schema's list"),
             (self.off_step, "lie between the multiples of the step"),
+            (self.words, "are words and count as missing"),
         ]
-        return ", ".join(f"{count / self.rows:.1%} of the values {what}" for count, what in found if count)
+        return ", ".join(f"{_percent(count / self.rows)} of the values {what}" for count, what in found if count)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether there is anything to tell of it."""
+        return bool(self.misread or self.off_step or self.words)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain content."""
@@ -92,7 +100,7 @@ def check_table(data: Any, schema: Schema) -> list[ColumnCheck]:
     if is_frame(data):
         raise RequestError("a Spark frame is not looked at record by record; check an extract of it")
     columns, known = Encoder(schema).columns, schema.model_copy(update={"unit": None, "constraints": ()})
-    tallies = {name: Tally(columns[name], schema[name].type) for name in columns}
+    tallies = {name: Tally(columns[name], schema[name]) for name in columns}
     with closing(open_source(data, known, declared=True)) as source:
         _add_all(source.records(tuple(columns)), columns, tallies)
     return [tally.result(name) for name, tally in tallies.items()]
@@ -109,9 +117,9 @@ def _add_all(parts: Iterable[pa.RecordBatch], columns: Mapping[str, Codes], tall
 class Tally:
     """What has been seen of one column so far."""
 
-    def __init__(self, codes: Codes, column_type: str) -> None:
-        self._codes, self._type = codes, column_type
-        self._rows = self._nulls = self._unread = self._outside = self._unlisted = self._off_step = 0
+    def __init__(self, codes: Codes, column: Column) -> None:
+        self._codes, self._column = codes, column
+        self._rows = self._nulls = self._unread = self._outside = self._unlisted = self._off_step = self._words = 0
         self._strange: Counter[str] = Counter()
 
     def add(self, array: pa.Array, read: Reading) -> None:
@@ -122,10 +130,11 @@ class Tally:
             outside = (read.values < codes.low) | (read.values > codes.high)
             self._unread += int(odd.sum())
             self._outside += int(outside.sum())
+            self._words += int(read.words.sum())
             if codes.unit is not None:
                 between = codes.unit.settled(read.values) != np.rint(read.values)
                 self._off_step += int((between & ~read.null & ~odd & ~outside).sum())
-            odd = odd | outside
+            odd = odd | outside | read.words
         else:
             self._unlisted += int(odd.sum())
         if codes.missing is None:
@@ -142,27 +151,47 @@ class Tally:
 
     def result(self, column: str) -> ColumnCheck:
         """All of it."""
-        counts = (self._rows, self._nulls, self._unread, self._outside, self._unlisted, self._off_step)
+        counts = (self._rows, self._nulls, self._unread, self._outside, self._unlisted, self._off_step, self._words)
         return ColumnCheck(column, *counts, tuple(self._hints()))
 
     def _hints(self) -> Iterable[str]:
         if self._off_step and isinstance(self._codes, NumericCodec) and self._codes.unit is not None:
             rounded, step = self._off_step / self._rows, self._codes.unit.size
-            yield f"{rounded:.1%} of the rows lie between multiples of {step:.15g} and are rounded to the nearest"
+            yield f"{_percent(rounded)} of the rows lie between multiples of {step:.15g} and are rounded to the nearest"
         total = sum(self._strange.values())
         if not total:
             return
         listed = self._codes.texts if isinstance(self._codes, CategoricalCodec) else ()
         near = {_plainly(text): text for text in listed}
         for text, count in self._strange.most_common(_SHOWN):
-            share = f"{text!r} in {count / self._rows:.1%} of the rows"
+            share = f"{text!r} in {_percent(count / self._rows)} of the rows"
             alike = near.get(_plainly(text))
             yield share if alike is None else f"{share} differs from {alike!r} in {_difference(text, alike)}"
         if isinstance(self._codes, NumericCodec):
             unread = {text: count for text, count in self._strange.items() if _is_unread(text, self._codes)}
-            yield from filter(None, [likely_format(unread, self._type)])
+            cure = likely_format(unread, self._column.type) if self._unread else None
+            yield from [cure] if cure else [f"what cannot be read counts as {self._place()}"] * bool(self._unread)
+        elif self._unlisted:
+            yield f"what is not listed counts as {self._place()}"
         if self._unlisted >= _FEW_ROWS and len(self._strange) > _TEXT_LIKE * min(total, _KEPT):
             yield "almost every value is different: an id or free text, which cannot be released; leave the column out"
+
+    def _place(self) -> str:
+        """Where values go that cannot be read, or are not listed, and what would send them elsewhere."""
+        codes = self._codes
+        if not isinstance(codes, NumericCodec | CategoricalCodec) or codes.otherwise == codes.missing:
+            return "missing"
+        value = codes.decode(np.array([codes.otherwise], dtype=np.int32), np.array([0.5]))[0].as_py()
+        told = repr(value) if isinstance(value, str) else str(value)
+        return (
+            told
+            if self._column.otherwise is not None
+            else f"{told}; add `missing: true` or `otherwise` if that is wrong"
+        )
+
+
+def _percent(share: float) -> str:
+    return "less than 0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
 
 
 def _is_unread(text: str, codes: NumericCodec) -> bool:

@@ -54,6 +54,7 @@ def check_separator(data: Any, text: TextFormat) -> str | None:
 
 def likely_format(texts: Mapping[str, int], column_type: str) -> str | None:
     """What to write where texts that cannot be read, each with how often it occurs, look like another format."""
+    texts = {text: count for text, count in texts.items() if any(map(str.isdigit, text))}  # others are words: "n/a"
     best = max(_formats(texts, column_type), key=lambda text: _read_by(text, texts, column_type))
     if _read_by(best, texts, column_type) <= _MOST_ALIKE * sum(texts.values()):
         return None

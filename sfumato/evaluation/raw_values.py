@@ -60,7 +60,7 @@ class RawReader:
     @redact_errors
     def read_batches(self, batches: Iterable[pa.RecordBatch]) -> tuple[RawTable, tuple[ColumnCheck, ...]]:
         """The same of records that come in batches."""
-        tallies = {name: Tally(codes, self._schema[name].type) for name, codes in self._codes.items()}
+        tallies = {name: Tally(codes, self._schema[name]) for name, codes in self._codes.items()}
         parts: dict[str, list[RawColumn]] = {name: [] for name in self._codes}
         for records in batches:
             for name, codes in self._codes.items():

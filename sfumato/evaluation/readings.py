@@ -24,11 +24,13 @@ class Reading:
     values    numbers, days or seconds as they are; of a listed column the place in the list; NaN where there is neither
     null      which are null
     strange   which are no number, day, moment or truth value, or are not in the list
+    words     which are null because they are words such as "n/a", where a number may be missing
     """
 
     values: FloatArray
     null: BoolArray
     strange: BoolArray
+    words: BoolArray
 
 
 def read_array(array: pa.Array, codes: Codes) -> Reading:
@@ -36,18 +38,30 @@ def read_array(array: pa.Array, codes: Codes) -> Reading:
     null: BoolArray = pc.is_null(array, nan_is_null=True).to_numpy(zero_copy_only=False)
     values: FloatArray = np.full(len(array), np.nan)
     strange = np.zeros(len(array), dtype=bool)
+    words = strange
     if null.all():
-        return Reading(values, null, strange)
+        return Reading(values, null, strange, words)
     if isinstance(codes, NumericCodec):
         values, unread = codes.read(array)
         strange = strange if unread is None else unread & ~null
+        words = words if codes.missing is None else _are_words(array, strange)
+        strange = strange & ~words
         null = null | (np.isnan(values) & ~strange)  # a text may say that it is none
     elif isinstance(codes, CategoricalCodec):
         place = codes.find(array)
         null = null | (place == IS_NULL)
         strange = (place == NOT_LISTED) & ~null
         values = np.where(null | strange, np.nan, place)
-    return Reading(values, null, strange)
+    return Reading(values, null, strange, words)
+
+
+def _are_words(array: pa.Array, where: BoolArray) -> BoolArray:
+    """Which of some values hold no digit: nothing that could be a number, a day or a moment in another format."""
+    found = np.zeros(len(array), dtype=bool)
+    if where.any():
+        texts, places = distinct_texts(array.filter(pa.array(where)))
+        found[where] = np.array([not any(map(str.isdigit, text)) for text in texts])[places]
+    return found
 
 
 def plain_array(array: pa.Array) -> pa.Array:

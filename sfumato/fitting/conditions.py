@@ -55,6 +55,8 @@ def parse_given(*texts: str) -> dict[str, Any]:
 
 def check_column(name: object, columns: Mapping[str, Any]) -> None:
     """Raise `RequestError`, with the nearest name, where there is no such column."""
+    if isinstance(name, list | tuple):
+        raise RequestError("one column is asked at a time; for two, ask for one under a condition on the other")
     if not isinstance(name, str) or name not in columns:
         hint = did_you_mean(str(name), columns)
         raise RequestError(f"there is no column {name!r}{hint}; there are {list_some(columns, _MOST_LISTED)}")

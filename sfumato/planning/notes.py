@@ -74,7 +74,7 @@ def notes_of(request: Request, simulated: Simulation | None) -> tuple[str, ...]:
         limit = _FEW / request.risk.mu
         found.append(
             f"Fewer than about {limit:,.0f} rows of numbers alone are described better by mechanism mixture at this "
-            "budget: docs/mixture.md. The number of rows is private, so `auto` cannot choose by it; you can."
+            "budget. The number of rows is private, so `auto` cannot choose by it; you can."
         )
     if simulated is None and request.mechanism in _GAUSSIAN:
         found.append(
@@ -98,5 +98,5 @@ def notes_of(request: Request, simulated: Simulation | None) -> tuple[str, ...]:
             "extrapolated."
         )
     if simulated is not None or _is_fitted(request):
-        found.append("Intervals hold four tables out of five on tables that the formula never saw: docs/planning.md.")
+        found.append("Intervals hold four tables out of five on tables that the formula never saw.")
     return tuple(found)

@@ -101,9 +101,13 @@ class _Chart(NamedTuple):
 
 
 def _charts(release: Release) -> list[_Chart]:
-    codes = Encoder(release.schema).columns
+    codes, model = Encoder(release.schema).columns, release.model
+    told = {
+        name: release.unconditioned.describe(name, codes[name], release.given, release.modelling)
+        for name, _ in _charted(release)
+    }
     return [
-        _Chart(name, about_column(column), column_chart(release.model, name, codes[name]))
+        _Chart(name, about_column(column), column_chart(model, name, codes[name], told[name]))
         for name, column in _charted(release)
     ]
 

@@ -144,7 +144,8 @@ def _chart(release: FamilyRelease, table: str, column: str) -> Markup:
     """A column of persons with the band of its noise; of other tables as drawn rows have it, every row alike."""
     layout, codes = release.layout.tables[table], Encoder(release.schema.schema_of(table)).columns[column]
     if table == release.schema.root and layout.codes.get(column) is codes:
-        return column_chart(release.fitted.persons, f"{table}.{column}", codes)
+        persons, name = release.fitted.persons, f"{table}.{column}"
+        return column_chart(persons, name, codes, persons.describe(name, codes))
     if isinstance(codes, NumericCodec):
         values = release.answering[table].values.column(column).combine_chunks()
         return histogram_chart(numbers_of(codes, values), codes)

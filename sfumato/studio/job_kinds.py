@@ -32,10 +32,7 @@ def check(_: Path, ask: Ask, progress: Progress) -> Result:
     progress("reading the private table")
     if isinstance(schema, FamilySchema):
         found = check_family(data, schema)
-        tables = {
-            name: [_told(one) for one in checks if one.misread or one.off_step]
-            for name, checks in found.columns.items()
-        }
+        tables = {name: [_told(one) for one in checks if one.is_told] for name, checks in found.columns.items()}
         links = [f"{one.table}: {one.describe()}" for one in found.links if one.describe()]
         return {"tables": tables, "columns": sum(map(len, found.columns.values())), "hints": links}
     table = look_at_table(data, schema)
@@ -49,7 +46,7 @@ def _told(one: Any) -> Result:
         "share": one.misread_share,
         "parts": {
             name: getattr(one, name) / max(one.rows, 1)
-            for name in ("nulls", "unread", "outside", "unlisted", "off_step")
+            for name in ("nulls", "unread", "outside", "unlisted", "off_step", "words")
         },
         "words": one.describe(),
         "hints": list(one.hints),

@@ -44,7 +44,8 @@ def words_of(picture):
 
 
 def chart(release, name):
-    return column_chart(release.model, name, Encoder(release.schema).columns[name])
+    codes = Encoder(release.schema).columns[name]
+    return column_chart(release.model, name, codes, release.model.describe(name, codes))
 
 
 def test_wide_bounds_do_not_hide_the_records(release):

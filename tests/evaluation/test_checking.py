@@ -19,7 +19,7 @@ from sfumato.errors import DataError
 from sfumato.evaluation.checking import check_table
 from sfumato.evaluation.file_formats import check_encoding, check_separator, likely_format
 from sfumato.evaluation.unreleased import unreleased_columns
-from sfumato.trusted.schema import TextFormat
+from sfumato.trusted.schema import Schema, TextFormat
 
 SCHEMA = """
 sfumato: 1
@@ -283,3 +283,37 @@ def test_of_what_is_to_be_bought_only_nulls_are_looked_at(table):
         f"{{sfumato: 1, name: t, columns: [{columns.replace('estimate', 'estimate, missing: true')}]}}"
     )
     assert check_table(table, allowed)[0].misread == 0
+
+
+def test_words_for_unknown_values_do_not_hide_a_format_and_are_told_their_place():
+    amounts = [f"1.{row % 1000:03},{row // 1000:02}" for row in range(3_000)]
+    written = pa.table({"pay": [*amounts, *["k.A."] * 400]})
+    column = "{name: pay, type: number, bounds: [0, 50000]"
+    (plain,) = check_table(written, Schema.from_yaml(f"{{sfumato: 1, name: t, columns: [{column}}}]}}"))
+    assert '`text: {decimal: ",", thousands: "."}`' in plain.hints[-1]
+    assert plain.hints[1].endswith("in less than 0.1% of the rows")
+    read = "], text: {decimal: ',', thousands: '.'}}"
+    found = {
+        missing: check_table(written, Schema.from_yaml(f"{{sfumato: 1, name: t, columns: [{column}{missing}}}{read}"))[
+            0
+        ]
+        for missing in (", missing: true", "", ", otherwise: 0")
+    }
+    assert [one.hints[-1] for one in found.values()] == [
+        "'k.A.' in 11.8% of the rows",
+        "what cannot be read counts as 25000.0; add `missing: true` or `otherwise` if that is wrong",
+        "what cannot be read counts as 0.0",
+    ]
+    assert [(one.misread, one.words) for one in found.values()] == [(0, 400), (400, 0), (400, 0)]
+    assert found[", missing: true"].describe() == "11.8% of the values are words and count as missing"
+
+
+def test_numbers_outside_the_bounds_suggest_no_format():
+    text = "text: {decimal: ',', thousands: '.'}"
+    schema = Schema.from_yaml(
+        f"{{sfumato: 1, name: t, columns: [{{name: pay, type: number, bounds: [0, 9]}}], {text}}}"
+    )
+    assert check_table(pa.table({"pay": [206_820.77, 207_434.82]}), schema)[0].hints == (
+        "'206820.77' in 50.0% of the rows",
+        "'207434.82' in 50.0% of the rows",
+    )

@@ -111,7 +111,7 @@ def test_logarithmic_columns_have_equal_ratios():
 
 def test_missing_and_unreadable_values_have_bars():
     column = NUMBER.replace("}", ", missing: true}")
-    found, _ = overlay(column, ["1", "2", None, "none", None], ["1", "2", "3", "4", "5"])
+    found, _ = overlay(column, ["1", "2", None, "2 or 3", None], ["1", "2", "3", "4", "5"])
     assert {bar.label: bar.shares.real for bar in found.bars} == {"missing": 0.4, "cannot be read": 0.2}
     nothing, unit = overlay(column, pa.nulls(3, pa.float64()), pa.nulls(2, pa.float64()))
     assert [bar.shares.real for bar in nothing.bars] == [1.0]

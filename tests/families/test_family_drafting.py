@@ -75,3 +75,18 @@ def test_the_command_prints_it():
     assert done.stdout == draft_family(demo.FAMILY)
     both = CliRunner().invoke(app, ["schema", "init", str(demo.FAMILY), "--family", "--table", "x"])
     assert both.exit_code == 2
+
+
+def test_a_key_that_is_just_id(tmp_path):
+    (tmp_path / "patients.csv").write_text("id,sex\n1,f\n")
+    (tmp_path / "stays.csv").write_text("id,patient id,admitted\n7,1,2024-01-01\n")
+    draft = yaml.safe_load(draft_family(tmp_path))["tables"]
+    assert draft["patients"]["key"] == "id"
+    assert (draft["stays"]["parent"], draft["stays"]["foreign_key"]) == ("patients", "patient id")
+    assert "leave_out" not in draft["patients"]
+
+
+def test_tables_that_no_name_ties_are_told_what_to_write(tmp_path):
+    (tmp_path / "persons.csv").write_text("pid_x,sex\n1,f\n")
+    (tmp_path / "visits.csv").write_text("who,day\n1,2024-01-01\n")
+    assert draft_family(tmp_path).count("# parent: FILL  # instead, in all tables but the one of persons") == 2

@@ -18,7 +18,7 @@ from sfumato.trusted.redaction import redact_errors
 from sfumato.trusted.schema import FamilySchema
 from sfumato.trusted.schema.family import MOST_ROWS
 from sfumato.trusted.sources import open_source
-from sfumato.trusted.sources.family_opening import tables_of
+from sfumato.trusted.sources.family_opening import name_table, tables_of
 from sfumato.trusted.sources.family_source import join_owners
 
 _KEY = bytes(32)  # which rows of a crowd are compared is no secret here
@@ -121,7 +121,7 @@ def _read(data: Any, family: FamilySchema, name: str) -> pa.Table:
         with closing(open_source(data, schema, declared=True)) as source:
             batches = redact_errors(lambda: list(source.records(names)))()
     except DataError as error:
-        raise DataError(f"table {name!r}: {error}") from None
+        raise name_table(error, family, name) from None
     return pa.Table.from_batches(batches) if batches else pa.table({column: pa.array([]) for column in names})
 
 

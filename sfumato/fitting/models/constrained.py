@@ -268,14 +268,19 @@ class ConstrainedModel(Model):
                 total -= np.log(np.maximum(one.left(numbers, records.num_rows), 1.0))
         return total
 
-    def describe(self, column: str, codes: Codes) -> pa.Table:
+    def describe(
+        self, column: str, codes: Codes, given: Sequence[Condition] = (), measured: Sequence[Measurement] = ()
+    ) -> pa.Table:
         """See `Model`. The band of a column that follows from others is that of the widest of them."""
-        if self._has_formula(column):
-            return self.inner.describe(column, self.layout.measured_codes[column])
-        drawn = self._drawn.codes[column]
+        allowed, filters = self._translated(given)
+        if self._has_formula(column) and not filters:
+            return self.inner.describe(column, self.layout.measured_codes[column], allowed, measured)
+        asked = self.condition(given)
+        drawn = asked._drawn.codes[column]
+        band = self._band(column, allowed, measured) / (asked._kept if filters else 1.0)
         if isinstance(codes, NumericCodec):
-            return describe_ordered(codes, drawn, self._band(column))
-        return describe_listed(codes, drawn, self._band(column))
+            return describe_ordered(codes, drawn, band)
+        return describe_listed(codes, drawn, band)
 
     def _behind(self, column: str) -> list[str]:
         """The measured columns that decide a column of the table."""
@@ -287,10 +292,10 @@ class ConstrainedModel(Model):
         others = {other for name in made for other in self.layout.made[name].reads if other != column}
         return [*made, *(other for other in others if self._is_measured(other))]
 
-    def _band(self, column: str) -> float:
+    def _band(self, column: str, given: Sequence[Condition], measured: Sequence[Measurement]) -> float:
         bands = []
         for name in self._behind(column):
-            table = self.inner.describe(name, self.layout.measured_codes[name])
+            table = self.inner.describe(name, self.layout.measured_codes[name], given, measured)
             bands.append(float(np.median(np.asarray(table["high"]) - np.asarray(table["low"]))) / 2)
         return max(bands, default=0.0)
 

@@ -56,11 +56,14 @@ class Model(ABC):
         """The model given that conditions hold."""
 
     @abstractmethod
-    def describe(self, column: str, codes: Codes) -> pa.Table:
-        """A column's distribution with the 95 % band of the noise.
+    def describe(
+        self, column: str, codes: Codes, given: Sequence[Condition] = (), measured: Sequence[Measurement] = ()
+    ) -> pa.Table:
+        """A column's distribution given that conditions hold, with the 95 % band of the noise.
 
         A listed column has a row for each `value`; an ordered one a row for each interval, `first` to `last`, in order.
-        A missing value is a null in the last row.
+        A missing value is a null in the last row. `measured` is as in `estimate_mean`, and
+        asked for where conditions are.
         """
 
     @abstractmethod

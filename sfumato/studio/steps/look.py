@@ -135,7 +135,7 @@ def _audit(ask: Ask, job: Job) -> Mapping[str, Any]:
 def _report(ask: Ask, job: Job) -> Mapping[str, Any]:
     uploaded = ask.upload("file")
     if uploaded is None:
-        raise RequestError("no file was chosen; choose an about.yaml, see docs/report.md")
+        raise RequestError("no file was chosen; choose an about.yaml; `sfumato about` prints one to fill in")
     path = job.folder / "about.yaml"
     write_private(path, uploaded[1])
     try:

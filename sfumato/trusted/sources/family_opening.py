@@ -57,7 +57,16 @@ def _open_table(data: object, family: FamilySchema, name: str, declared: bool) -
     try:
         return open_local(data, family.schema_of(name), declared)
     except DataError as error:
-        raise DataError(f"table {name!r}: {error}") from None
+        raise name_table(error, family, name) from None
+
+
+def name_table(error: DataError, family: FamilySchema, name: str) -> DataError:
+    """The same error with the name of the table, and with what to write where only the name of a link is wrong."""
+    table, cure = family.tables[name], ""
+    if table.parent is not None and table.foreign_key is None:
+        unnamed = f"no column {family.foreign_key_of(name)!r}" in str(error)
+        cure = f", or say by `foreign_key` which column names the row of {table.parent!r}" if unnamed else ""
+    return DataError(f"table {name!r}: {error}{cure}")
 
 
 def tables_of(data: object, family: FamilySchema) -> dict[str, Any]:

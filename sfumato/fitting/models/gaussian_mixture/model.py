@@ -234,11 +234,17 @@ class GaussianMixture(Model):
 
         return parameter_table(self, columns, level)
 
-    def describe(self, column: str, codes: Codes) -> pa.Table:
+    def describe(
+        self,
+        column: str,
+        codes: Codes,
+        given: Sequence[Condition] = (),
+        measured: Sequence[Measurement] = (),  # noqa: ARG002
+    ) -> pa.Table:
         """See `Model`."""
         from sfumato.fitting.models.gaussian_mixture.tables import marginal_of
 
-        return marginal_of(self, column, codes)
+        return marginal_of(self.condition(given), column, codes)
 
     def dependence(self, first: str, second: str) -> float:
         """How much one column tells of another, from 0 to 1: the absolute correlation, or the correlation ratio."""

@@ -17,19 +17,22 @@ if TYPE_CHECKING:
 _BAND = 1.96  # standard deviations of noise to either side: 95 % of it
 
 
-def marginal_table(model: "TableMixture", column: str, codes: Codes) -> pa.Table:
+def marginal_table(model: "TableMixture", column: str, codes: Codes, deviation: FloatArray | None = None) -> pa.Table:
     """What the release tells apart in a column, its probability, and the 95 % band of the noise.
+
+    `deviation` is that of the group of each piece; by default that of the column's counts over all records.
 
     A listed column has a row for each `value`; an ordered one a row for each interval, `first` to `last`, in order. A
     missing value is a null in the last row.
     """
     pieces, probability = model.columns[column], model.marginal(column)
+    each = pieces.noise if deviation is None else deviation
     if not isinstance(codes, NumericCodec):
         value = codes.decode(pieces.starts.astype(np.int32), np.zeros(len(pieces.starts)))
-        return pa.table({"value": value, **_with_band(probability, pieces.noise)})
+        return pa.table({"value": value, **_with_band(probability, each)})
     groups, place = np.unique(pieces.groups, return_inverse=True)
     first, last = _ends(codes, pieces, place)
-    noise = np.array([pieces.noise[place == group].max() for group in range(len(groups))])
+    noise = np.array([each[place == group].max() for group in range(len(groups))])
     grouped = np.bincount(place, weights=probability).astype(np.float64)
     return pa.table({"first": first, "last": last, **_with_band(grouped, noise)})
 

@@ -114,12 +114,35 @@ class GivenColumn:
         seen = known & (self.share >= _UNSEEN * self.pieces.noise)
         away = np.where(known, each - float(self.share @ each), 0.0)
         answer = _Answer(
-            *(self.fitted, self.column, self.pieces.starts, self.share, away),
-            *(seen, _counting(value, float(self.share @ value), seen), self.model.size),
+            *(self.fitted, self.column, self.pieces.starts, self.share, away[None]),
+            *(seen, _counting(value, float(self.share @ value), seen)),
+            *(self.model.size, _own_size(self.fitted, self.column, self.given)),
         )
         others = [condition for condition in self.given if condition.column != self.column]
-        deviation = _deviation(answer, self.measured, others)
-        return math.inf if deviation is None else _BAND * deviation
+        return _BAND * float(_deviations(answer, list(_tables(self.measured)), others)[0])
+
+
+def deviations_of_groups(
+    fitted: TableMixture, model: TableMixture, column: str, given: Sequence[Condition], measured: Sequence[Measurement]
+) -> FloatArray:
+    """Of each piece of a column: the standard deviation of its group's probability under a condition.
+
+    `model` is `fitted` under the condition. A probability is the mean of what is 1 in the group and 0 elsewhere, so it
+    follows from the same tables as other means do; infinite where no table is behind it.
+    """
+    pieces, share = model.columns[column], model.marginal(column)
+    every, (_, place) = np.ones(len(share), dtype=bool), np.unique(pieces.groups, return_inverse=True)
+    tables = [table for table in _tables(measured) if column in table.names]
+    sizes = model.size, _own_size(fitted, column, given)
+    others = [condition for condition in given if condition.column != column]
+    inside = (place == np.arange(place.max() + 1)[:, None]).astype(np.float64)
+    away = inside - (inside @ share)[:, None]
+    answer = _Answer(fitted, column, pieces.starts, share, away, every, np.ones(len(share)), *sizes)
+    return _deviations(answer, tables, others)[place]
+
+
+def _own_size(fitted: TableMixture, column: str, given: Sequence[Condition]) -> float:
+    return fitted.condition([condition for condition in given if condition.column == column]).size
 
 
 def _counting(value: FloatArray, mean: float, seen: BoolArray) -> FloatArray:
@@ -136,8 +159,12 @@ def _counting(value: FloatArray, mean: float, seen: BoolArray) -> FloatArray:
 class _Answer:
     """A column under a condition: its pieces, their probability, how far their value is from the mean.
 
+    `away` has a row for each of several means that are asked at once.
+
     seen     the pieces that hold something
     counts   how much of its noise each piece adds
+    size     the number of records under the condition
+    own      the same where other columns have no condition
     """
 
     fitted: TableMixture
@@ -148,6 +175,7 @@ class _Answer:
     seen: BoolArray
     counts: FloatArray
     size: float
+    own: float
 
 
 @dataclass(frozen=True)
@@ -158,8 +186,8 @@ class _Table:
     grids: Mapping[str, Grid]
     sigma: float
 
-    def variance(self, answer: _Answer, given: Sequence[Condition]) -> float:
-        """Of the mean that the table's cells under the condition add up to."""
+    def variance(self, answer: _Answer, given: Sequence[Condition]) -> FloatArray:
+        """Of each mean that the table's cells under the condition add up to."""
         asked = {condition.column: condition for condition in given}
         together = 1  # cells of the other columns that every cell of the asked column adds up
         for name in set(self.names) - {answer.column}:
@@ -167,24 +195,28 @@ class _Table:
             runs = asked[name].runs if name in asked else ((0, grid.codes),)
             together *= len(np.unique(np.concatenate([grid.cell_of_code[start:stop] for start, stop in runs])))
         typical, _ = self._cells(answer)
-        cell, counts = self.grids[answer.column].cell_of_code[answer.starts], np.zeros(len(typical))
+        cell, counts = self.grids[answer.column].cell_of_code[answer.starts], np.zeros(typical.shape[1])
         np.maximum.at(counts, cell, answer.counts)
         counts[cell[answer.seen]] = 1.0
-        noise = float(((typical * counts) ** 2).sum()) * together * (self.sigma / answer.size) ** 2
-        return noise + sum(self.blur(answer, asked[name]) for name in self.names if name in asked)
+        variance: FloatArray = ((typical * counts) ** 2).sum(axis=1) * together * (self.sigma / answer.size) ** 2
+        for name in self.names:
+            if name in asked:
+                variance += self.blur(answer, asked[name])
+        return variance
 
-    def inside(self, answer: _Answer, finest: "_Table") -> float:
+    def inside(self, answer: _Answer, finest: "_Table") -> FloatArray:
         """The variance that the noise of the finest table gives how values lie inside this table's cells."""
         cell = self.grids[answer.column].cell_of_code[answer.starts]
         typical, _ = self._cells(answer)
-        apart = (answer.away - typical[cell]) * answer.counts
-        return float((apart**2).sum()) * (finest.sigma_of(answer.column) / answer.fitted.size) ** 2
+        apart = (answer.away - typical[:, cell]) * answer.counts
+        variance: FloatArray = (apart**2).sum(axis=1) * (finest.sigma_of(answer.column) / answer.own) ** 2
+        return variance
 
     def sigma_of(self, column: str) -> float:
         """The noise of a column's counts, all others added up."""
         return self.sigma * math.sqrt(math.prod(self.grids[name].size for name in set(self.names) - {column}))
 
-    def blur(self, answer: _Answer, condition: Condition) -> float:
+    def blur(self, answer: _Answer, condition: Condition) -> FloatArray:
         """A rule of thumb for what the width of cells hides, as a variance.
 
         Inside a cell of the asked column the condition may tilt the values, by half their spread if the columns depend
@@ -201,23 +233,25 @@ class _Table:
         np.add.at(covered, cell[starts], share * fitted.marginal(condition.column)[places])
         cut = (covered > 0) & (covered < mass * (1 - 1e-9))
         across = float(mass[cut].max(initial=0.0) * covered[cut].sum() / covered.sum())
-        spread = float(answer.share @ answer.away**2)
+        spread = answer.away**2 @ answer.share
         return dependence**2 * (inside / 4 + spread * across**2)
 
-    def _cells(self, answer: _Answer) -> tuple[FloatArray, float]:
+    def _cells(self, answer: _Answer) -> tuple[FloatArray, FloatArray]:
         """How far each cell of the asked column is from the mean, and the variance inside cells."""
         cell = self.grids[answer.column].cell_of_code[answer.starts]
         mass = np.bincount(cell, weights=answer.share)
-        moved = np.bincount(cell, weights=answer.share * answer.away)
+        moved = np.zeros((len(answer.away), len(mass)))
+        np.add.at(moved.T, cell, (answer.share * answer.away).T)
         typical = np.divide(moved, mass, out=np.zeros_like(moved), where=mass > 0)
-        return typical, float(answer.share @ (answer.away - typical[cell]) ** 2)
+        return typical, (answer.away - typical[:, cell]) ** 2 @ answer.share
 
 
-def _deviation(answer: _Answer, measured: Iterable[Measurement], given: Sequence[Condition]) -> float | None:
-    """The standard deviation of a mean by the tables behind it; None: no table is behind it."""
-    tables = list(_tables(measured))
+def _deviations(answer: _Answer, tables: Sequence[_Table], given: Sequence[Condition]) -> FloatArray:
+    """The standard deviation of each mean by the tables behind it; infinite where no table is behind it."""
     pieces = len(answer.fitted.columns[answer.column].starts)
     fine = [table for table in tables if answer.column in table.names and table.grids[answer.column].size >= pieces]
+    if not fine:
+        return np.full(len(answer.away), math.inf)
     finest = min(fine, key=lambda table: table.sigma_of(answer.column))
     wanted = [{answer.column, condition.column} for condition in given] or [{answer.column}]
     variances = []
@@ -228,9 +262,10 @@ def _deviation(answer: _Answer, measured: Iterable[Measurement], given: Sequence
             if names <= set(table.names)
         ]
         if not found:
-            return None
-        variances.append(min(found))
-    return float(np.sqrt(max(variances)))
+            return np.full(len(answer.away), math.inf)
+        variances.append(np.min(found, axis=0))
+    deviations: FloatArray = np.sqrt(np.max(variances, axis=0))
+    return deviations
 
 
 def _tables(measured: Iterable[Measurement]) -> Iterator[_Table]:

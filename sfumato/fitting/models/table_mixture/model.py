@@ -401,9 +401,16 @@ class TableMixture(Model):
 
         return GivenColumn(self, column, codes, given, measured)
 
-    def describe(self, column: str, codes: Codes) -> pa.Table:
+    def describe(
+        self, column: str, codes: Codes, given: Sequence[Condition] = (), measured: Sequence[Measurement] = ()
+    ) -> pa.Table:
         """See `Model`."""
-        return marginal_table(self, column, codes)
+        if not given:
+            return marginal_table(self, column, codes)
+        from sfumato.fitting.models.table_mixture.means import deviations_of_groups
+
+        model = self.condition(given)
+        return marginal_table(model, column, codes, deviations_of_groups(self, model, column, given, measured))
 
     def cdf(self, column: str, numbers: FloatArray, codes: Codes) -> FloatArray:
         """See `Model`."""
