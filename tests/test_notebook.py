@@ -348,6 +348,7 @@ class TestExample:
         assert "readmitted" in pages
         assert "limit" in told.splitlines()[-1]
 
+    @pytest.mark.slow
     def test_histories_run_from_top_to_bottom(self, capsys):
         shown = run_cells(HISTORIES)
         assert len(shown) > 8

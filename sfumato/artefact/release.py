@@ -369,14 +369,20 @@ class Release:
         ]
 
     def refit(
-        self, *, components: int | None = None, steps: int | None = None, prior: float | None = None
+        self,
+        *,
+        components: int | None = None,
+        steps: int | None = None,
+        prior: float | None = None,
+        device: str | None = None,
     ) -> "Release":
         """The same release with its models fitted anew to the same measurements, at no cost in privacy.
 
         components   the most that the mixture gets for each class of the target
         steps        of the fit of the mixture
         prior        standard deviation of the labeller's coefficients around what the mixture says
-        All three are settings of tables; a Gaussian mixture has none, and for slices there is `retrain`.
+        device       "cuda" for wide tables, where there is one
+        All four are settings of tables; a Gaussian mixture has none, and for slices there is `retrain`.
 
         Raises `RequestError` for settings that the mechanism does not have.
 
@@ -386,7 +392,7 @@ class Release:
         """
         from sfumato.artefact.refitting import refit_release
 
-        chosen = {"components": components, "steps": steps, "prior": prior}
+        chosen = {"components": components, "steps": steps, "prior": prior, "device": device}
         return refit_release(self, {key: value for key, value in chosen.items() if value is not None})
 
     def retrain(

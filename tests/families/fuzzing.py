@@ -74,7 +74,8 @@ def fuzz(seconds: float, seed: int, most: int = 10**9) -> Found:
     random.seed(seed)
     members, rows = made_up()
     warnings.simplefilter("error")
-    drawing._ANSWERING, drawing._MOST_ROUNDS, prediction._DRAWN = 1 << 9, 20, 1 << 9
+    drawing._ANSWERING, prediction._DRAWN = 1 << 9, 1 << 9
+    drawing._TRIED, drawing._MOST_DRAWN = 1 << 12, 1 << 16
     return forge_and_use(members, lambda data, stages, thorough: use(data, rows, stages, thorough), seconds, most)
 
 

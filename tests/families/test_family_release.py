@@ -145,10 +145,22 @@ def test_conditions_on_persons_and_on_their_rows(hospital):
     ],
 )
 def test_conditions_that_cannot_be(hospital, given, words, monkeypatch):
-    monkeypatch.setattr("sfumato.artefact.families.release._MOST_ROUNDS", 2)
+    monkeypatch.setattr("sfumato.artefact.families.release._TRIED", 1 << 10)
+    monkeypatch.setattr("sfumato.artefact.families.release._MOST_DRAWN", 1 << 11)
     monkeypatch.setattr("sfumato.artefact.families.release._PERSONS_AT_ONCE", 200)
     with pytest.raises(RequestError, match=words):
         hospital.sample(5, given=given)
+
+
+def test_rare_persons_are_drawn_where_that_ends_and_refused_where_it_would_take_hours(hospital, monkeypatch):
+    rare = {"patients": {"sex": "f"}, "stays": {"ward": "maternity"}}
+    monkeypatch.setattr("sfumato.artefact.families.release._PERSONS_AT_ONCE", 100)
+    monkeypatch.setattr("sfumato.artefact.families.release._TRIED", 200)
+    assert len(hospital.sample(200, given=rare)["patients"]) == 200
+    monkeypatch.setattr("sfumato.artefact.families.release._MOST_DRAWN", 400)
+    monkeypatch.setattr("sfumato.artefact.families.release._RAREST", 1)
+    with pytest.raises(RequestError, match=r"\(\d+ of 200 drawn ones\), and \d+ more would take too long"):
+        hospital.sample(200, given=rare)
 
 
 def test_answers_by_row_and_by_person(hospital, monkeypatch):

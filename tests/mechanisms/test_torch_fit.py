@@ -101,6 +101,7 @@ def test_a_release_says_where_it_was_fitted_and_is_checked_there_alone(a_gpu, mo
     made = released(device="cuda")
     assert made.fitted.settings["device"] == "cuda"
     assert "device" not in made.refit().fitted.settings
+    assert made.refit(device="cuda").fitted.settings == made.fitted.settings
     assert sfumato.verify(made)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     there = sfumato.verify(made)

@@ -120,7 +120,7 @@ def prepare_hospital(folder: Path) -> Names:
     (folder / "hospital.yaml").write_bytes(Path(FAMILY_SCHEMA).read_bytes())
     for name, seed in (("hospital", 5), ("kept", 6)):
         (folder / name).mkdir()
-        tables = make_hospital(seed, 400)
+        tables = make_hospital(seed, 1_500)
         for table, rows in tables.items():
             pq.write_table(rows, folder / name / f"{table}.parquet")
     return {"family": None, **tables}

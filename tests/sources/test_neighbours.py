@@ -37,12 +37,12 @@ def _short_fit():
 
 
 def cases():
-    """Under add-remove every record, under label one of each kind; the rest, and Spark, in the long checks."""
+    """Under add-remove every record, by person and under label some; the rest, and Spark, in the long checks."""
     for store in STORES:
         for persons in (False, True) if store.persons else (False,):
             for adjacency in Adjacency:
                 records = {**FITTING, **(HOSTILE if store.untyped else {})}
-                few = adjacency != Adjacency.ADD_REMOVE or "spark" in store.name
+                few = adjacency != Adjacency.ADD_REMOVE or persons or "spark" in store.name
                 replaced = adjacency == Adjacency.REPLACE and store.name not in ("csv", "arrow, declared")
                 long = "spark" in store.name or replaced
                 chosen = {name: records[name] for name in ("far out", "nulls", "words") if name in records}

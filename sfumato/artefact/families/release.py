@@ -37,7 +37,8 @@ _PERSONS_AT_ONCE, _ROWS_AT_ONCE = 1 << 14, 1 << 21
 _MOST_AT_ONCE = 1 << 28
 _ANSWERING, _SEED = 1 << 15, 7  # persons that answers come from
 _FEW = 32  # persons who show how many rows one has
-_MOST_ROUNDS = 400  # of drawing for a condition, each of up to so many persons
+_TRIED = 1 << 17  # persons drawn for a condition, before it is said how long the rest would take
+_MOST_DRAWN, _RAREST = 1 << 22, 64  # persons drawn for a condition in all, or for each that is asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +151,7 @@ class FamilyRelease:
         """So many persons who meet the conditions, part by part; one part at least."""
         model = replace(self.fitted, persons=conditions.restrict(self.fitted.persons))
         sampler = FamilySampler(model, self.layout, conditions.limits)
-        left, rounds, share = persons, 0, 1.0
+        left, tried, share = persons, 0, 1.0
         while True:
             wanted = max(1, left) if conditions.are_met_always else int(left / share * 1.2) + 16
             rows = min(wanted, self.most_persons(_PERSONS_AT_ONCE))
@@ -161,14 +162,17 @@ class FamilyRelease:
                 drawn = sampler.keep(drawn, met[:left])
             elif left == 0:
                 drawn = sampler.keep(drawn, np.zeros(0, dtype=np.int64))
-            left -= len(drawn[self.schema.root])
-            rounds = 0 if len(drawn[self.schema.root]) else rounds + 1
+            left, tried = left - len(drawn[self.schema.root]), tried + rows
             if len(drawn[self.schema.root]) or left == 0:
                 yield drawn
             if left <= 0:
                 return
-            if rounds > _MOST_ROUNDS:
-                raise RequestError("hardly any person meets these conditions together; ask for wider ones")
+            found = persons - left
+            if tried >= _TRIED and tried * left / (found + 1) > max(_MOST_DRAWN, _RAREST * persons):
+                raise RequestError(
+                    f"hardly any person meets these conditions together ({found:,} of {tried:,} drawn ones), and "
+                    f"{left:,} more would take too long; ask for fewer persons or wider conditions"
+                )
 
     def most_persons(self, persons: int) -> int:
         """So many persons, or fewer where they have so many rows that memory would not hold them."""

@@ -19,6 +19,7 @@ from sfumato.trusted.statistics import Cells
 
 _LEAST_SHARE = 1e-9  # the quantile at 0 is the least value that occurs
 _BAND = 1.96  # standard deviations to either side of a 95 % interval
+_NUMBERS_AT_ONCE = 1 << 20  # of groups by pieces
 _UNSEEN = 0.01  # of its noise below which the probability of a piece counts as nothing
 _BEYOND, _FALLING = 1.25, 0.8  # of its noise that a piece adds that lies beyond all in which something was seen, and
 # the power by which that falls with the distance: values grow rarer. Chosen for the means of `experiments.means`
@@ -135,10 +136,13 @@ def deviations_of_groups(
     tables = [table for table in _tables(measured) if column in table.names]
     sizes = model.size, _own_size(fitted, column, given)
     others = [condition for condition in given if condition.column != column]
-    inside = (place == np.arange(place.max() + 1)[:, None]).astype(np.float64)
-    away = inside - (inside @ share)[:, None]
-    answer = _Answer(fitted, column, pieces.starts, share, away, every, np.ones(len(share)), *sizes)
-    return _deviations(answer, tables, others)[place]
+    found, together = [], max(1, _NUMBERS_AT_ONCE // len(share))  # groups
+    for first in range(0, int(place.max()) + 1, together):
+        inside = (place == np.arange(first, min(first + together, int(place.max()) + 1))[:, None]).astype(np.float64)
+        away = inside - (inside @ share)[:, None]
+        answer = _Answer(fitted, column, pieces.starts, share, away, every, np.ones(len(share)), *sizes)
+        found.append(_deviations(answer, tables, others))
+    return np.concatenate(found)[place]
 
 
 def _own_size(fitted: TableMixture, column: str, given: Sequence[Condition]) -> float:
