@@ -91,7 +91,7 @@ class ToyModel(Model):
         assert not given
         return self
 
-    def describe(self, column, codes):
+    def describe(self, column, codes, given=(), measured=()):
         value = codes.decode(np.arange(codes.size, dtype=np.int32), np.zeros(codes.size))
         return pa.table({"value": value, "probability": self.shares, "low": self.shares, "high": self.shares})
 
