@@ -14,6 +14,7 @@ from sfumato.trusted import curator as curator_module
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import Budget
 from sfumato.trusted.curator import Curator
+from sfumato.trusted.encoding import Batch
 from sfumato.trusted.feature_maps import Grid
 from sfumato.trusted.noise import SecureNoise
 from sfumato.trusted.privacy_filter import PrivacyFilter, units_of
@@ -154,6 +155,22 @@ def test_a_sum_beyond_64_bits_is_the_noisy_sum_modulo_2_to_the_64():
     assert [int(value) % 2**64 for value in measured] == [
         (a + int(b)) % 2**64 for a, b in zip(exact, noise, strict=True)
     ]
+
+
+def test_a_question_that_is_kept_keeps_no_tables_of_its_sum():
+    fine, batch = Grid.of_cells(np.arange(1 << 20) >> 12), Batch(3, {"x": np.array([0, 4_096, 5_000], np.int32)})
+    asked, had = Cells((("x",),), {"x": fine}, None), []
+
+    class Reader(Witness):
+        def sum(self, statistic):
+            counts = statistic(batch)
+            had.append("_pages" in vars(fine))
+            return counts
+
+    Reader().curator().measure(asked, 0.1)
+    assert had == [True]
+    assert "_pages" not in vars(fine)
+    assert asked(batch)[:2].tolist() == [1, 2]
 
 
 class TestFaultsAreSeen:

@@ -13,6 +13,7 @@ from sfumato.errors import RequestError
 from sfumato.trusted.adjacency import Adjacency
 from sfumato.trusted.budget import noise_scale
 from sfumato.trusted.encoding import Batch
+from sfumato.trusted.feature_maps.grid import forget_tables
 from sfumato.trusted.measurement import Measurement
 from sfumato.trusted.noise import Noise
 from sfumato.trusted.privacy_filter import PrivacyFilter
@@ -82,6 +83,9 @@ class Curator:
         self._filter.spend(mu)
         sigma = noise_scale(statistic.sensitivity(self._adjacency), mu)
         total = self._source.sum(statistic)
+        forget_tables(
+            getattr(statistic, "grids", {}).values()
+        )  # the question itself is kept
         noise = [self._noise.rounded_gaussian(sigma / block.weight, block.size) for block in statistic.blocks]
         return self._keep(Measurement(statistic, mu, sigma, total + np.concatenate(noise)))
 

@@ -46,6 +46,12 @@ def grids_follow(grids: Iterable[tuple[str, CellMap]], schema: Schema) -> bool:
     return all(name in columns and grid.follows(columns[name]) for name, grid in grids)
 
 
+def forget_tables(grids: Iterable[CellMap]) -> None:
+    """Let go of the look-up tables that `cells_of` has made; asked again, it makes them anew."""
+    for grid in grids:
+        vars(grid).pop("_pages", None)
+
+
 @dataclass(frozen=True)
 class Grid:
     """Which cell each code falls into.
