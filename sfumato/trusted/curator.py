@@ -83,9 +83,7 @@ class Curator:
         self._filter.spend(mu)
         sigma = noise_scale(statistic.sensitivity(self._adjacency), mu)
         total = self._source.sum(statistic)
-        forget_tables(
-            getattr(statistic, "grids", {}).values()
-        )  # the question itself is kept
+        forget_tables(getattr(statistic, "grids", {}).values())  # the question itself is kept
         noise = [self._noise.rounded_gaussian(sigma / block.weight, block.size) for block in statistic.blocks]
         return self._keep(Measurement(statistic, mu, sigma, total + np.concatenate(noise)))
 
