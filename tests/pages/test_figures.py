@@ -1,12 +1,16 @@
 """Every table of figures names the command that prints it, and that command is there. None of them is run here."""
 
+import json
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import mean, stdev
 
 import pytest
+
+from benchmarks import scale
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("results", "scale", "mixture")
@@ -67,3 +71,38 @@ def test_every_command_says_what_it_does(module):
     )
     assert done.returncode == 0, done.stderr
     assert "usage" in done.stdout
+
+
+def test_the_table_of_scale_is_the_one_that_the_kept_runs_print(capsys):
+    runs = json.loads((ROOT / "benchmarks" / "scale.json").read_text(encoding="utf-8"))["runs"]
+    scale.print_table(runs, scale.ROWS, scale.COLUMNS)
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    shown = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8").splitlines()
+    assert len(rows) > 8
+    assert set(rows) <= set(shown)
+
+
+TASKS = {
+    "Adult (": "adult",
+    "Census": "census",
+    "Credit card": "credit",
+    "length of stay, 4": "length of stay",
+    "class of worker, 6": "class of worker",
+    "ACS income": "acs income",
+    "ACS coverage": "coverage",
+    "Adult's age, R": "adult age",
+    "days in hospital, R": "days in hospital",
+}
+
+
+def test_the_table_of_predictions_is_that_of_the_kept_runs():
+    """Mean, and spread where there is one, of each task at epsilon 1."""
+    kept = json.loads((ROOT / "papers" / "experiments" / "tables.json").read_text(encoding="utf-8"))
+    runs = {(one["task"], one["epsilon"]): one for one in kept}
+    table = dict(sections("results"))["Prediction from tables"].split("| Adult | epsilon 0.2")[0]
+    for begin, task in TASKS.items():
+        (row,) = [line for line in table.splitlines() if line.startswith(f"| {begin}")]
+        ours = runs[task, 1.0]
+        spread = [f"{mean(ours[key]):.3f} ± {stdev(ours[key]):.3f}" for key in ("score", "weighted")]
+        rest = [f"{mean(scores):.3f}" for scores in (runs[task, None]["score"], ours["direct"])]
+        assert row.split(" | ")[1:5] == [rest[0], *spread, rest[1]], task
