@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 import pytest
+from experiments import families, structure
 
 from benchmarks import scale
 
@@ -106,3 +107,33 @@ def test_the_table_of_predictions_is_that_of_the_kept_runs():
         spread = [f"{mean(ours[key]):.3f} ± {stdev(ours[key]):.3f}" for key in ("score", "weighted")]
         rest = [f"{mean(scores):.3f}" for scores in (runs[task, None]["score"], ours["direct"])]
         assert row.split(" | ")[1:5] == [rest[0], *spread, rest[1]], task
+
+
+def test_the_table_of_structure_is_the_one_that_the_kept_runs_print(capsys):
+    structure.show(json.loads(structure.RESULTS.read_text(encoding="utf-8")))
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert len(rows) > 20
+    assert set(rows) <= set((ROOT / "docs" / "results.md").read_text(encoding="utf-8").splitlines())
+
+
+DESIGNS = {"HMA, not private": "HMA", "PAR, not private": "PAR", "tables apart": "apart", "**family**": "family"}
+DESIGNS |= {"real rows": "real rows", "`unit: 1`": "unit 1", "`unit: 3`": "unit 3"}
+FIGURES = ("number of rows", "parent-child, by row", "consecutive", "same column", "KS of means", "AUC event")
+FIGURES += ("by the release", "AUC next")
+
+
+def test_the_table_of_families_is_that_of_the_kept_runs():
+    kept = json.loads(families.RESULTS.read_text(encoding="utf-8"))
+    means = {(f"{one['family']}, {one['table']}", one["design"], one["epsilon"]): one["mean"] for one in kept}
+    keys = [next(key for key, title in families.TITLES.items() if title == wanted) for wanted in FIGURES]
+    table = next(text for _, text in sections("results") if "| family, table |" in text)
+    rows = [
+        line.split("|")[1:-1] for line in table.splitlines() if line.startswith("| ") and "family, table" not in line
+    ]
+    assert len(rows) > 40
+    for name, design, epsilon, *figures in ([cell.strip() for cell in row] for row in rows):
+        if len(figures) != len(keys):
+            continue  # another table of the section
+        mean_of = means[name, DESIGNS[design], float(epsilon) if epsilon else None]
+        shown = [f"{mean_of[key]:.3f}" if key in mean_of else "" for key in keys]
+        assert figures == shown, (name, design, epsilon)
