@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 import pytest
-from experiments import families, structure
+from experiments import families, means, structure, values
 
 from benchmarks import scale
 
@@ -124,13 +124,43 @@ FIGURES += ("by the release", "AUC next")
 
 def test_the_table_of_families_is_that_of_the_kept_runs():
     kept = json.loads(families.RESULTS.read_text(encoding="utf-8"))
-    means = {(f"{one['family']}, {one['table']}", one["design"], one["epsilon"]): one["mean"] for one in kept}
+    by_design = {(f"{one['family']}, {one['table']}", one["design"], one["epsilon"]): one["mean"] for one in kept}
     keys = [next(key for key, title in families.TITLES.items() if title == wanted) for wanted in FIGURES]
-    table = next(text for _, text in sections("results") if "| family, table |" in text)
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| ")]
-    rows = [row for row in rows if row[0] != "family, table" and len(row) == 3 + len(keys)]
+    rows = [row for row in cells("results") if row[0] != "family, table" and len(row) == 3 + len(keys)]
     assert len(rows) > 60
     for name, design, epsilon, *figures in rows:
-        mean_of = means[name, DESIGNS[design], float(epsilon) if epsilon else None]
+        mean_of = by_design[name, DESIGNS[design], float(epsilon) if epsilon else None]
         shown = [f"{mean_of[key]:.3f}" if key in mean_of else "" for key in keys]
         assert figures == shown, (name, design, epsilon)
+
+
+def test_the_table_of_values_is_that_of_the_kept_runs():
+    kept = json.loads(values.RESULTS.read_text(encoding="utf-8"))
+    runs = {(one["task"], one["epsilon"], one["when"]): one for one in kept}
+    rows = [row for row in cells("results") if len(row) == 6 and " → " in row[1]]
+    assert len(rows) > 12
+    for name, *figures in rows:
+        task, epsilon = name.split(", ")
+        both = [runs[task, float(epsilon), when] for when in ("before", "after")]
+        keys = ("KS mean", "KS worst", "W1 mean", "score", "pairs apart")
+        assert figures == [" → ".join(f"{one[key]:.3f}" for one in both) for key in keys], name
+
+
+def test_the_table_of_means_is_that_of_the_kept_runs():
+    kept = {one["table"]: one for one in json.loads(means.RESULTS.read_text(encoding="utf-8"))}
+    rows = [row for row in cells("results") if len(row) == 6 and row[0] in kept and row[1].count("/") == 1]
+    assert len(rows) == len(kept)
+    for name, *figures in rows:
+        one = kept[name]
+        held = [
+            " / ".join(f"{one[figure + given]['held']:.3f}" for given in ("", " given the target"))
+            for figure in ("mean", "standard deviation", "quantile")
+        ]
+        off = [f"{one['mean'][key]:.3f}" for key in ("off, median", "half width, median")]
+        assert figures == [*held, *off], name
+
+
+def cells(page: str) -> list[list[str]]:
+    """Every row of every table of a page."""
+    lines = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
