@@ -178,7 +178,7 @@ def _apart_by_start(release: Release, features: Batch | None, again: Model) -> f
     settings = release.fitted.settings
     if not isinstance(again, TableMixture) or "generator" in settings:
         return 0.0
-    other = _fit_again(release, features, {**settings, "start": 1})
+    other = _fit_again(release, features, {**settings, "start": 0 if settings.get("start", 0) else 1})
     return again.distance(other) if isinstance(other, TableMixture) else 0.0
 
 

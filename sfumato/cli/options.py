@@ -54,7 +54,7 @@ Anonymize = Annotated[str | None, typer.Option("--anonymize", help="of 3a: table
 Approximate = Annotated[str | None, typer.Option("--approximate", help="of 3a: mixture or generator")]
 Adapt = Annotated[str | None, typer.Option("--adapt", help="of 3a: gradients, leaves, released or none")]
 Share = Annotated[float | None, typer.Option("--share", help="of 3a: part of the budget for adapt, above 0, below 1")]
-Device = Annotated[str, typer.Option("--device", help="where to fit: cpu, or cuda where there is a GPU and torch")]
+Device = Annotated[str, typer.Option("--device", help="cpu, or cuda where there is a GPU and torch")]
 
 
 def open_data(data: str, schema: "Schema | FamilySchema", table: str | None, query: Path | None, engine: Engine) -> Any:
